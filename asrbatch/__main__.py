@@ -1,0 +1,5 @@
+"""`python -m asrbatch`."""
+
+from asrbatch.cli import main
+
+main()

@@ -1,0 +1,189 @@
+"""Values that cross from one stage to another.
+
+Time is held in integer samples at 16 kHz (`SAMPLE_RATE`); seconds appear only in output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Waveform: TypeAlias = NDArray[np.float32]
+    """Shape (T,), 16 kHz mono, float32; speech stays within [-1, 1]."""
+
+SAMPLE_RATE = 16_000
+"""Hz; what Whisper and Qwen3-ASR listen to (openai/whisper, `audio.py`)."""
+
+Cut: TypeAlias = Literal["pause", "quiet", "end"]
+"""Why a segment ends where it ends: a pause, the quietest moment, or the end of the recording."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawFormat:
+    """How to read a headerless file."""
+
+    encoding: str
+    """One of `s8`, `u8`, `s16le`, `s16be`, `s24le`, `s24be`, `s32le`, `s32be`, `f32le`, `f32be`."""
+    sample_rate: int
+    channels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One thing to transcribe as the user named it; nothing has been opened yet."""
+
+    path: Path
+    """What to open."""
+    name: str
+    """Path relative to its input root, `/` separators: the `path` of the results."""
+    start_sample: int = 0
+    """First sample that is meant, at 16 kHz; above 0 only where a manifest says so."""
+    num_samples: int | None = None
+    """Samples that are meant, at 16 kHz; None is up to the end."""
+    channel: int | None = None
+    """Channel that is meant, from 0; None is the mean of all."""
+    language: str | None = None
+    context: str | None = None
+    session: str | None = None
+
+    @property
+    def part(self) -> str:
+        """What of the file is meant, as a suffix for keys and ids; empty for all of it."""
+        part = "" if self.channel is None else f"#c{self.channel}"
+        if self.start_sample or self.num_samples is not None:
+            part += f"@{self.start_sample}+{'' if self.num_samples is None else self.num_samples}"
+        return part
+
+    @property
+    def key(self) -> str:
+        """Unique within a run: the name and what of the file is meant."""
+        return self.name + self.part
+
+
+@dataclass(frozen=True, slots=True)
+class AudioInfo:
+    """What the headers of a file say. They may lie; the decoder checks."""
+
+    num_bytes: int
+    mtime_ns: int
+    container: str
+    """Short name, for example `wav`, `flac`, `ogg`, `mp4`."""
+    codec: str
+    """Short name, for example `pcm_s16le`, `vorbis`, `aac`."""
+    sample_rate: int
+    channels: int
+    num_samples: int | None
+    """Length of the whole file at 16 kHz; None where the headers do not say or say nonsense."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A source whose headers have been read."""
+
+    source: Source
+    info: AudioInfo
+
+    @property
+    def num_samples(self) -> int | None:
+        """Samples to transcribe at 16 kHz as far as headers tell; None where they do not."""
+        if self.info.num_samples is None:
+            return self.source.num_samples
+        rest = max(0, self.info.num_samples - self.source.start_sample)
+        return rest if self.source.num_samples is None else min(rest, self.source.num_samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A span of a recording that is given to the engine in one piece."""
+
+    recording_id: str
+    """Key of the recording, unique within a run."""
+    index: int
+    start_sample: int
+    """Counted from the start of the file, also where only a part is meant."""
+    num_samples: int
+    cut: Cut
+    language: str | None = None
+    """Language code to force; None lets the model decide."""
+    context: str | None = None
+
+    @property
+    def duration_s(self) -> float:
+        """Length in seconds."""
+        return self.num_samples / SAMPLE_RATE
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """The engine's answer to one segment."""
+
+    recording_id: str
+    index: int
+    text: str
+    language: str | None
+    """Language code; None where the model heard no speech or does not say."""
+    finish_reason: str
+    """`stop`, or `length` where the token budget ran out before the text did."""
+    tokens: tuple[int, ...]
+    """As the model gave them, those that end or tag the text included."""
+    latency_s: float
+    """From submission to answer, waiting included."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptSegment:
+    """A segment with its text, as it stands in the results."""
+
+    start_s: float
+    end_s: float
+    text: str
+    language: str | None
+    cut: Cut
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A finished recording: one line of `results.jsonl`."""
+
+    schema: int = field(default=1, kw_only=True)
+    id: str
+    """BLAKE3 of the file's bytes, with channel and span where only a part is meant."""
+    path: str
+    size_bytes: int
+    mtime_ns: int
+    session: str | None
+    channel: int | None
+    offset_s: float
+    duration_s: float
+    speech_s: float
+    skipped_s: float
+    language: str | None
+    text: str
+    segments: tuple[TranscriptSegment, ...]
+    flags: tuple[str, ...]
+    model: str
+    engine: str
+    options: str
+    """Fingerprint of everything that can change the text."""
+    rtf: float
+    """Seconds from opening the file to its last hypothesis over seconds of audio."""
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A recording that could not be transcribed: one line of `results.failures.jsonl`."""
+
+    path: str
+    """Key of the recording: its path, and what of the file is meant."""
+    stage: str
+    error: str
+    message: str
+    attempts: int = 1

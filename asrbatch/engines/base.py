@@ -1,0 +1,145 @@
+"""What an engine is: segments in, hypotheses out, in any order; it never sees a file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from asrbatch.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from asrbatch.data import Hypothesis, Segment, Waveform
+
+MIN_MODEL_SAMPLES = 16_000
+"""Shorter clips are padded to 1 s: Qwen3-ASR's encoder pads one-second tiles to the longest in
+the batch, so that what is shorter gets an answer that depends on its neighbours."""
+
+TOKENS_PER_SECOND = 12
+"""Fast Chinese speech takes about 8 tokens a second; a loop would take them all."""
+
+TOKENS_ALWAYS = 64
+"""Room for the language tag and for very short segments."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """How to run an engine. The names of vLLM's settings are vLLM's own."""
+
+    engine: str = "auto"
+    model: str | None = None
+    """Directory, hub name or well-known name; None is the engine's default."""
+    dtype: str = "auto"
+    batch_size: int = 8
+    """Segments in one ctranslate2 batch."""
+    cpu_threads: int = 0
+    """Threads of ctranslate2; 0 is one for each core."""
+    max_num_seqs: int = 256
+    max_model_len: int | None = None
+    """Tokens of prompt and answer together; None is 4096, or what the model allows if less."""
+    gpu_memory_utilization: float = 0.9
+    tensor_parallel_size: int = 1
+    enforce_eager: bool = False
+    max_new_tokens: int | None = None
+    """Ceiling for the token budget of a segment; None leaves it to the duration."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "max_num_seqs", "tensor_parallel_size"):
+            _require(name, getattr(self, name), at_least=1)
+        for name in ("max_model_len", "max_new_tokens"):
+            if getattr(self, name) is not None:
+                _require(name, getattr(self, name), at_least=1)
+        _require("cpu_threads", self.cpu_threads, at_least=0)
+        if not 0 < self.gpu_memory_utilization <= 1:
+            msg = (
+                f"gpu memory utilization: {self.gpu_memory_utilization} is a share of the "
+                "memory; give a number above 0 and up to 1, such as 0.9"
+            )
+            raise ConfigError(msg)
+
+
+def _require(name: str, value: int, *, at_least: int) -> None:
+    if value < at_least:
+        msg = f"{name.replace('_', ' ')}: {value} is too small; give at least {at_least}"
+        raise ConfigError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A model that is there, before it is loaded."""
+
+    engine: str
+    name: str
+    """As it stands in the results: the hub name, or the directory's own name."""
+    path: Path | None
+    """Directory; None for the engine that has no model."""
+    revision: str
+    """Changes whenever the weights or the configuration do."""
+    note: str = ""
+    """What the user should know about the choice."""
+    packaged: bool = False
+    """It came with a package whose weights have a known SHA-256."""
+
+
+class Engine(Protocol):
+    """Takes segments, gives hypotheses."""
+
+    @property
+    def capacity(self) -> int:
+        """Segments it likes to hold at once: enough that the next batch never waits."""
+        ...
+
+    @property
+    def outstanding(self) -> int:
+        """Segments submitted and not yet answered."""
+        ...
+
+    @property
+    def max_segment_samples(self) -> int | None:
+        """Longest segment the model hears to its end; None where there is no such limit."""
+        ...
+
+    def check_language(self, language: str) -> None:
+        """Raise ConfigError if the model cannot be asked for this language code."""
+        ...
+
+    def submit(self, segment: Segment, waveform: Waveform) -> None:
+        """Hand over one segment.
+
+        Args:
+            segment: Which; its language and context are honoured.
+            waveform: Shape (T,), float32, 16 kHz mono, T == segment.num_samples.
+
+        Raises:
+            SegmentError: The engine refuses this one and stays usable.
+            EngineError: The engine is gone.
+        """
+        ...
+
+    def step(self) -> list[Hypothesis]:
+        """Work for a while; give what was finished, in any order, maybe nothing.
+
+        Raises:
+            EngineError: The engine is gone.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free what it holds."""
+        ...
+
+
+def token_budget(segment: Segment, max_new_tokens: int | None) -> int:
+    """Tokens that a segment may take: enough for the fastest speech, too few for a long loop."""
+    budget = math.ceil(TOKENS_PER_SECOND * segment.duration_s) + TOKENS_ALWAYS
+    return budget if max_new_tokens is None else min(budget, max_new_tokens)
+
+
+def pad_waveform(waveform: Waveform) -> Waveform:
+    """Pad with zeros to `MIN_MODEL_SAMPLES`; longer ones are given back as they are."""
+    import numpy as np  # noqa: PLC0415  (kept out of --help)
+
+    missing = MIN_MODEL_SAMPLES - len(waveform)
+    return np.pad(waveform, (0, missing)) if missing > 0 else waveform

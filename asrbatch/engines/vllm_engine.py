@@ -1,0 +1,267 @@
+"""Offline vLLM: a rolling queue over `LLM.enqueue` and `llm_engine.step`.
+
+Any model with vLLM's transcription interface will do. `vllm_engine` and not `vllm`, so that no
+type checker takes this file for the package.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from asrbatch.data import SAMPLE_RATE, Hypothesis
+from asrbatch.engines.base import pad_waveform, token_budget
+from asrbatch.engines.prompts import parse_qwen3_asr, qwen3_asr_prompt, whisper_prompt
+from asrbatch.errors import ConfigError, EngineError, SegmentError
+from asrbatch.languages import LANGUAGE_NAMES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from asrbatch.data import Segment, Waveform
+    from asrbatch.engines.base import EngineConfig, ModelSpec
+
+DEFAULT_MODEL_LEN = 4096
+"""A segment of 30 s takes 390 audio tokens and at most 424 of text; the rest is for context."""
+
+WHISPER_MULTILINGUAL_VOCABULARY = 51_865
+"""Whisper models with fewer entries know English only (openai/whisper, `model.py`)."""
+
+
+@dataclass(slots=True)
+class _Request:
+    segment: Segment
+    waveform: Waveform | None
+    """Kept only until the language is known."""
+    submitted: float
+    language: str | None
+    detecting: bool = False
+
+
+class VllmEngine:
+    """Drives an offline `vllm.LLM`, greedy, never with more than is outstanding."""
+
+    def __init__(self, spec: ModelSpec, config: EngineConfig) -> None:
+        """Load the model.
+
+        Raises:
+            ConfigError: vLLM cannot transcribe with this model.
+            EngineError: vLLM cannot start.
+        """
+        self._config = config
+        self._model_type = _model_type(spec)
+        self._llm = _load(spec, config, self._model_type)
+        from vllm.model_executor.model_loader import get_model_cls
+
+        self._model_config = self._llm.llm_engine.model_config
+        self._model: Any = get_model_cls(self._model_config)
+        if not getattr(self._model, "supports_transcription", False):
+            self.close()
+            msg = (
+                f"model: {spec.name} has no transcription interface in vLLM; choose a speech model"
+            )
+            raise ConfigError(msg)
+        self._stt_config = self._model.get_speech_to_text_config(self._model_config, "transcribe")
+        vocabulary = getattr(self._model_config.hf_config, "vocab_size", 0)
+        self._english_only = (
+            self._model_type == "whisper" and vocabulary < WHISPER_MULTILINGUAL_VOCABULARY
+        )
+        self._refusals = _refusals()
+        self._requests: dict[str, _Request] = {}
+
+    @property
+    def capacity(self) -> int:
+        """Twice what runs at a time, so that a finished sequence is replaced in the same step."""
+        return 2 * self._config.max_num_seqs
+
+    @property
+    def outstanding(self) -> int:
+        """Segments submitted and not yet answered."""
+        return len(self._requests)
+
+    @property
+    def max_segment_samples(self) -> int | None:
+        """Whisper hears 30 s; models that put audio into the prompt are bound by its length."""
+        if self._model_type != "whisper":
+            return None
+        return int(self._stt_config.max_audio_clip_s * SAMPLE_RATE)
+
+    def check_language(self, language: str) -> None:
+        """Raise ConfigError for a language the model was not trained on."""
+        known = {"en"} if self._english_only else {*self._model.supported_languages}
+        if self._model_type == "qwen3_asr":
+            known = set(LANGUAGE_NAMES)
+        if language not in known:
+            what = "English only" if known == {"en"} else f"{len(known)} languages, not this one"
+            msg = (
+                f"language: {language} is not known to this model ({what}); choose another --model"
+            )
+            raise ConfigError(msg)
+
+    def submit(self, segment: Segment, waveform: Waveform) -> None:
+        """Queue a segment; vLLM takes it up between two steps."""
+        request = _Request(segment, None, time.perf_counter(), segment.language)
+        waveform = pad_waveform(waveform)
+        if self._english_only:
+            request.language = "en"
+        elif segment.language is None and self._model.supports_explicit_language_detection:
+            request.waveform, request.detecting = waveform, True
+            prompt = self._model.get_language_detection_prompt(waveform, self._stt_config)
+            self._enqueue(request, prompt, 1, self._language_tokens())
+            return
+        self._ask(request, waveform)
+
+    def step(self) -> list[Hypothesis]:
+        """Run one step of the engine."""
+        try:
+            outputs = self._llm.llm_engine.step() if self._requests else []
+        except Exception as error:  # whatever it is, the engine core is gone
+            msg = f"vLLM stopped: {type(error).__name__}: {error}"
+            raise EngineError(msg) from error
+        answers = [self._answer(output) for output in outputs if output.finished]
+        return [answer for answer in answers if answer is not None]
+
+    def close(self) -> None:
+        """Stop the engine core and free its memory."""
+        self._llm.llm_engine.engine_core.shutdown()
+
+    def _ask(self, request: _Request, waveform: Waveform) -> None:
+        budget = token_budget(request.segment, self._config.max_new_tokens)
+        self._enqueue(request, self._prompt(request, waveform), budget, None)
+
+    def _enqueue(
+        self,
+        request: _Request,
+        prompt: Any,
+        max_tokens: int,
+        allowed: list[int] | None,
+    ) -> None:
+        from vllm import SamplingParams
+
+        params = SamplingParams(temperature=0.0, max_tokens=max_tokens, allowed_token_ids=allowed)
+        try:
+            (request_id,) = self._llm.enqueue([prompt], params, use_tqdm=False)
+        except self._refusals as error:  # the prompt is too long, or malformed
+            msg = (
+                f"segment {request.segment.index} of {request.segment.duration_s:.1f} s: {error}; "
+                "raise --max-model-len, or lower --chunk-seconds or the context"
+            )
+            raise SegmentError(msg) from error
+        # What comes back bears the number alone; `enqueue` may add a random suffix to it.
+        self._requests[request_id.partition("-")[0]] = request
+
+    def _prompt(self, request: _Request, waveform: Waveform) -> Any:  # noqa: ANN401
+        segment = request.segment
+        if self._model_type == "qwen3_asr":
+            text = qwen3_asr_prompt(segment.language, segment.context)
+            return {"prompt": text, "multi_modal_data": {"audio": (waveform, SAMPLE_RATE)}}
+        if self._model_type == "whisper":
+            language = None if self._english_only else request.language
+            return {
+                "encoder_prompt": {
+                    "prompt": "",
+                    "multi_modal_data": {"audio": (waveform, SAMPLE_RATE)},
+                },
+                "decoder_prompt": whisper_prompt(language, segment.context),
+            }
+        from vllm.config.speech_to_text import SpeechToTextParams
+
+        return self._model.get_generation_prompt(
+            SpeechToTextParams(
+                audio=waveform,
+                stt_config=self._stt_config,
+                model_config=self._model_config,
+                language=request.language,
+                request_prompt=segment.context or "",
+            )
+        )
+
+    def _answer(self, output: Any) -> Hypothesis | None:  # noqa: ANN401
+        """Turn a finished request into a hypothesis; None where it only found the language."""
+        request = self._requests.pop(output.request_id)
+        completion = output.outputs[0]
+        if request.detecting and request.waveform is not None:
+            tokenizer = self._llm.get_tokenizer()
+            request.language = self._model.parse_language_detection_output(
+                list(completion.token_ids), tokenizer
+            )
+            request.detecting, waveform, request.waveform = False, request.waveform, None
+            self._ask(request, waveform)
+            return None
+        text, language = completion.text, request.language
+        if self._model_type == "qwen3_asr":
+            text, language = parse_qwen3_asr(text, request.segment.language)
+        else:
+            text = self._model.post_process_output(text)
+        return Hypothesis(
+            recording_id=request.segment.recording_id,
+            index=request.segment.index,
+            text=text.strip(),
+            language=language,
+            finish_reason=completion.finish_reason or "stop",
+            tokens=tuple(completion.token_ids),
+            latency_s=time.perf_counter() - request.submitted,
+        )
+
+    def _language_tokens(self) -> list[int]:
+        tokens: list[int] = self._model.get_language_token_ids(self._llm.get_tokenizer())
+        return tokens
+
+
+def _model_type(spec: ModelSpec) -> str:
+    path: Path | None = spec.path
+    config = json.loads((path / "config.json").read_text("utf-8")) if path else {}
+    return str(config.get("model_type", ""))
+
+
+def _load(spec: ModelSpec, config: EngineConfig, model_type: str) -> Any:  # noqa: ANN401
+    import torch
+
+    on_gpu = torch.cuda.is_available()
+    _set_environment(on_gpu)
+    from vllm import LLM
+
+    model_len = config.max_model_len
+    if model_len is None and model_type != "whisper":
+        model_len = DEFAULT_MODEL_LEN
+    try:
+        return LLM(
+            model=str(spec.path),
+            dtype=config.dtype,
+            max_model_len=model_len,
+            max_num_seqs=config.max_num_seqs,
+            gpu_memory_utilization=config.gpu_memory_utilization,
+            tensor_parallel_size=config.tensor_parallel_size,
+            # Without a GPU there is no Triton to compile for.
+            enforce_eager=config.enforce_eager or not on_gpu,
+            limit_mm_per_prompt={"audio": 1},
+            # Both, or each clip is hashed for caches that unique audio never hits.
+            mm_processor_cache_gb=0,
+            enable_prefix_caching=False,
+            disable_log_stats=False,
+            use_tqdm_on_load=False,
+            seed=0,
+        )
+    except (RuntimeError, ValueError, OSError, ImportError, KeyError) as error:
+        msg = f"vLLM cannot start with {spec.path}: {error}"
+        raise EngineError(msg) from error
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What vLLM raises for a request that it refuses; it stays usable."""
+    from vllm import exceptions
+
+    # A ValueError until 0.31, then a class of its own.
+    return (ValueError, getattr(exceptions, "VLLMClientError", ValueError))
+
+
+def _set_environment(on_gpu: bool) -> None:
+    """Defaults that vLLM reads from the environment; what the user set stays."""
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    if not on_gpu:
+        # In one process it starts in a seventh of the time; a GPU wants the two to overlap.
+        os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+        os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "2")

@@ -1,0 +1,32 @@
+"""What makes a recording and a run the same again: content ids and options fingerprints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+from blake3 import blake3
+
+from asrbatch.errors import AudioDecodeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def content_id(path: Path) -> str:
+    """BLAKE3 of a file's bytes, in hexadecimal.
+
+    Raises:
+        AudioDecodeError: The file cannot be read.
+    """
+    try:
+        return blake3().update_mmap(path).hexdigest()
+    except OSError as error:
+        msg = f"cannot be read: {error.strerror or error}"
+        raise AudioDecodeError(msg) from error
+
+
+def options_fingerprint(options: Mapping[str, object]) -> str:
+    """Short digest of everything that can change a text; the order of the keys does not matter."""
+    return blake3(orjson.dumps(options, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]

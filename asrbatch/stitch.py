@@ -1,0 +1,81 @@
+"""Put the hypotheses of a recording together, in whatever order they came."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from asrbatch.data import SAMPLE_RATE, TranscriptSegment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from asrbatch.data import Hypothesis, Segment
+
+UNSPACED_LANGUAGES = frozenset({"zh", "yue", "ja", "th"})
+"""Written without spaces between words."""
+
+# Thai; CJK punctuation, kana and bopomofo; ideographs; full-width forms; rarer ideographs.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0e7f\u3000-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
+    "\U00020000-\U0003ffff]"
+)
+
+
+def stitch_segments(
+    segments: Sequence[Segment], hypotheses: Mapping[int, Hypothesis]
+) -> tuple[TranscriptSegment, ...]:
+    """Join each segment with its hypothesis.
+
+    Args:
+        segments: All segments of one recording, in any order.
+        hypotheses: By segment index; one for each segment.
+
+    Returns:
+        In order of time. A segment that ran out of its token budget is flagged `length`.
+    """
+    return tuple(
+        _stitch_one(segment, hypotheses[segment.index])
+        for segment in sorted(segments, key=lambda s: s.index)
+    )
+
+
+def _stitch_one(segment: Segment, hypothesis: Hypothesis) -> TranscriptSegment:
+    return TranscriptSegment(
+        start_s=round(segment.start_sample / SAMPLE_RATE, 6),
+        end_s=round((segment.start_sample + segment.num_samples) / SAMPLE_RATE, 6),
+        text=hypothesis.text.strip(),
+        language=hypothesis.language,
+        cut=segment.cut,
+        flags=("length",) if hypothesis.finish_reason == "length" else (),
+    )
+
+
+def join_texts(segments: Iterable[TranscriptSegment]) -> str:
+    """Join the texts with one space, and with none between Chinese, Japanese or Thai."""
+    text, language = "", None
+    for segment in segments:
+        if not segment.text:
+            continue
+        if text:
+            text += _separator(text, language, segment.text, segment.language)
+        text, language = text + segment.text, segment.language
+    return text
+
+
+def _separator(left: str, left_language: str | None, right: str, right_language: str | None) -> str:
+    unspaced = [bool(_UNSPACED.match(left[-1])), bool(_UNSPACED.match(right[0]))]
+    if {left_language, right_language} <= UNSPACED_LANGUAGES:
+        # Only two Latin words or numbers that meet at the seam would be glued together.
+        return "" if any(unspaced) else " "
+    return "" if all(unspaced) else " "
+
+
+def main_language(segments: Iterable[TranscriptSegment]) -> str | None:
+    """Language of most seconds; None where no segment has one."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for segment in segments:
+        if segment.language is not None:
+            seconds[segment.language] += segment.end_s - segment.start_s
+    return max(seconds, key=lambda language: seconds[language]) if seconds else None

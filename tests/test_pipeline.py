@@ -1,0 +1,217 @@
+"""The pipeline: scheduling, order, copies, failures; with engines that need no model."""
+
+import json
+import threading
+import time
+
+import numpy as np
+import pytest
+import soundfile
+
+import asrbatch.pipeline.run
+from asrbatch.data import SAMPLE_RATE, Failure, Hypothesis, Transcript
+from asrbatch.engines import EngineConfig
+from asrbatch.errors import SegmentError
+from asrbatch.options import build_config
+from asrbatch.pipeline import Run, RunConfig
+from asrbatch.pipeline.frontend import SampleBudget
+from tests.conftest import read_jsonl
+
+
+class ScriptedEngine:
+    """Answers last in, first out, one at a step, with the key of each segment; fake for order."""
+
+    capacity = 4
+    max_segment_samples = None
+
+    def __init__(self):
+        self.queue = []
+        self.most = 0
+        self.refused = set()
+
+    @property
+    def outstanding(self):
+        return len(self.queue)
+
+    def check_language(self, language):
+        pass
+
+    def submit(self, segment, waveform):
+        assert len(waveform) == segment.num_samples
+        if segment.recording_id in self.refused:
+            raise SegmentError("segment 0: too long for this engine")
+        self.queue.append(segment)
+        self.most = max(self.most, len(self.queue))
+
+    def step(self):
+        if not self.queue:
+            return []
+        time.sleep(0.01)  # slower than the front end
+        s = self.queue.pop()
+        text = f"{s.recording_id}:{s.index}"
+        return [Hypothesis(s.recording_id, s.index, text, "en", "stop", (1,), 0.0)]
+
+    def close(self):
+        self.queue.clear()
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    engine = ScriptedEngine()
+    monkeypatch.setattr(asrbatch.pipeline.run, "load_engine", lambda *_: engine)
+    return engine
+
+
+def run(folder, out=None, **options):
+    return Run(build_config(folder, {"engine": "null", "out": out, **options}))
+
+
+def test_hypotheses_that_come_in_any_order_find_their_place(engine, tone, tmp_path):
+    tone("long.wav", seconds=10)
+    (transcript,) = run(tmp_path, chunk_seconds=2)
+    assert transcript.text.split() == [f"long.wav:{i}" for i in range(len(transcript.segments))]
+    assert transcript.segments[-1].end_s == transcript.duration_s == 10.0
+
+
+def test_the_engine_is_kept_full_and_never_holds_more_than_its_capacity(engine, tone, tmp_path):
+    for i in range(30):
+        tone(f"{i}.wav", seconds=0.2)
+    assert len(list(run(tmp_path))) == 30
+    assert engine.most == engine.capacity
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("batch_count", [1, 512])
+def test_workers_and_batches_do_not_change_the_results(engine, tone, tmp_path, workers, batch_count):
+    for i in range(8):
+        tone(f"{i}.wav", seconds=0.3 + i)
+    transcripts = run(tmp_path, workers=workers, batch_count=batch_count, chunk_seconds=3)
+    texts = {t.path: t.text for t in transcripts}
+    assert len(texts) == 8
+    assert all(text.startswith(f"{path}:0") for path, text in texts.items())
+
+
+def test_segments_tile_the_recording_to_the_sample(engine, tone, tmp_path):
+    tone("a.wav", seconds=33.333, rate=44_100)
+    (transcript,) = run(tmp_path, chunk_seconds=5)
+    bounds = [(s.start_s, s.end_s) for s in transcript.segments]
+    assert bounds[0][0] == 0
+    assert all(left[1] == right[0] for left, right in zip(bounds, bounds[1:], strict=False))
+    assert bounds[-1][1] == transcript.duration_s
+    assert transcript.speech_s + transcript.skipped_s == transcript.duration_s
+
+
+def test_a_refused_segment_costs_its_recording_only(engine, tone, tmp_path):
+    tone("good.wav")
+    tone("refused.wav")
+    engine.refused = {"refused.wav"}
+    out = tmp_path / "results.jsonl"
+    items = list(run(tmp_path, out))
+    assert {type(item) for item in items} == {Transcript, Failure}
+    (failure,) = read_jsonl(tmp_path / "results.failures.jsonl")
+    assert (failure["path"], failure["stage"], failure["error"]) == (
+        "refused.wav",
+        "engine",
+        "SegmentError",
+    )
+
+
+def test_attempts_are_counted_over_runs(engine, tone, tmp_path):
+    tone("good.wav")
+    (tmp_path / "bad.wav").write_bytes(b"no audio")
+    out = tmp_path / "results.jsonl"
+    for attempt in (1, 2):
+        list(run(tmp_path, out))
+        (failure,) = read_jsonl(tmp_path / "results.failures.jsonl")
+        assert failure["attempts"] == attempt
+
+
+def test_copies_get_a_line_each_and_a_renamed_file_is_not_done_again(engine, tone, tmp_path):
+    audio = tmp_path / "in"
+    first = tone("a.wav", folder=audio)
+    (audio / "copy.wav").write_bytes(first.read_bytes())
+    out = tmp_path / "results.jsonl"
+    assert {t.path for t in run(audio, out)} == {"a.wav", "copy.wav"}
+    first.rename(audio / "renamed.wav")
+    again = run(audio, out)
+    assert list(again) == []
+    assert again.stats.skipped == 2
+
+
+def test_a_touched_file_is_known_by_its_content(engine, tone, tmp_path):
+    import os
+
+    path = tone("a.wav", folder=tmp_path / "in")
+    out = tmp_path / "results.jsonl"
+    list(run(tmp_path / "in", out))
+    os.utime(path, (1, 1))
+    assert list(run(tmp_path / "in", out)) == []
+
+
+def test_a_changed_file_and_changed_options_are_done_anew(engine, tone, tmp_path):
+    path = tone("a.wav", folder=tmp_path / "in")
+    out = tmp_path / "results.jsonl"
+    list(run(tmp_path / "in", out))
+    soundfile.write(path, np.zeros(8000), SAMPLE_RATE)
+    assert len(list(run(tmp_path / "in", out))) == 1
+    assert len(list(run(tmp_path / "in", out, language="de"))) == 1
+    assert list(run(tmp_path / "in", out, language="de")) == []
+    (row,) = read_jsonl(out)
+    assert row["duration_s"] == 0.5
+
+
+def test_a_file_that_vanishes_after_the_scan_is_a_failure(engine, tone, tmp_path):
+    tone("good.wav")
+    vanishing = tone("vanishing.wav")
+    planned = run(tmp_path)
+    vanishing.unlink()
+    failures = [item for item in planned if isinstance(item, Failure)]
+    assert [f.path for f in failures] == ["vanishing.wav"]
+
+
+def test_leaving_early_keeps_what_is_done(engine, tone, tmp_path):
+    for i in range(10):
+        tone(f"{i}.wav", folder=tmp_path / "in")
+    out = tmp_path / "results.jsonl"
+    items = iter(run(tmp_path / "in", out))
+    next(items)
+    items.close()
+    assert 1 <= len(read_jsonl(out)) < 10
+    assert json.loads((tmp_path / "results.summary.json").read_text())["exit_reason"] == "closed"
+    assert len(list(run(tmp_path / "in", out))) == 10 - 1
+
+
+def test_fail_fast_stops_at_the_first_failure(engine, tone, tmp_path):
+    tone("good.wav")
+    (tmp_path / "bad.wav").write_bytes(b"no audio")
+    items = list(run(tmp_path, fail_fast=True))
+    assert [type(item) for item in items] == [Failure]
+
+
+def test_the_sample_budget_bounds_what_waits_and_lets_a_larger_piece_pass_alone():
+    budget, stopped = SampleBudget(10), threading.Event()
+    assert budget.acquire(25, stopped)
+    waiting = threading.Thread(target=budget.acquire, args=(1, stopped))
+    waiting.start()
+    waiting.join(0.1)
+    assert waiting.is_alive()
+    budget.release(25)
+    waiting.join(5)
+    assert not waiting.is_alive()
+
+
+def test_a_stopped_front_end_does_not_wait_for_room():
+    budget, stopped = SampleBudget(10), threading.Event()
+    budget.acquire(10, stopped)
+    stopped.set()
+    assert not budget.acquire(1, stopped)
+
+
+def test_the_fingerprint_leaves_out_what_cannot_change_a_text(tmp_path, tone):
+    tone("a.wav")
+    base = Run(RunConfig((tmp_path,), engine=EngineConfig("null")))
+    fast = Run(
+        RunConfig((tmp_path,), engine=EngineConfig("null", max_num_seqs=8, batch_size=1), workers=5)
+    )
+    (source,) = base._sources
+    assert base._fingerprint(source) == fast._fingerprint(source)
