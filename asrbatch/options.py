@@ -95,7 +95,9 @@ def build_config(inputs: str | Path | Sequence[str | Path], options: Options) ->
             recursive=given.get("recursive", True),
             **scan,
         ),
-        budget=BatchBudget(**{field: given[n] for n, field in _BUDGET_OPTIONS.items() if n in given}),
+        budget=BatchBudget(
+            **{field: given[n] for n, field in _BUDGET_OPTIONS.items() if n in given}
+        ),
         engine=EngineConfig(**{name: given[name] for name in _ENGINE_OPTIONS if name in given}),
         language=parse_language(given["language"]) if "language" in given else None,
         raw_format=parse_raw_format(given["raw_format"]) if "raw_format" in given else None,

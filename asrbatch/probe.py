@@ -120,7 +120,9 @@ def _soundfile_header(path: Path, head: bytes) -> tuple[str, str, int, int, int]
     try:
         with soundfile.SoundFile(os.fsencode(path)) as file:
             container = file.format.lower()
-            codec, rate, channels = file.subtype.lower(), file.samplerate, file.channels
+            # FLAC's subtype is the width of its samples.
+            codec = container if container == "flac" else file.subtype.lower()
+            rate, channels = file.samplerate, file.channels
             num_frames = file.frames
     except soundfile.SoundFileError:
         return _av_header(path)

@@ -15,10 +15,10 @@ import imageio_ffmpeg
 import numpy as np
 import soundfile
 
-CLIP = Path(__file__).parent / "data" / "speech" / "austen-0890.wav"
-"""5.3 s of speech, 16 kHz, mono, 16 bits."""
+CLIP = Path(__file__).parent / "data" / "speech" / "austen-0870.wav"
+"""7.1 s of speech, 16 kHz, mono, 16 bits."""
 
-CLIP_SAMPLES = 84_800
+CLIP_SAMPLES = 113_600
 
 WAV_HEADER_BYTES = 44
 DATA_SIZE_AT = 40
@@ -72,7 +72,7 @@ def wav_with(name, changes, directory):
     return path
 
 
-MOVING_PICTURE = ("-f", "lavfi", "-i", "testsrc=size=64x64:duration=5.3:rate=5")
+MOVING_PICTURE = ("-f", "lavfi", "-i", "testsrc=size=64x64:duration=7.1:rate=5")
 
 
 def with_cover(name, arguments, directory):
@@ -175,7 +175,9 @@ def header_only(directory):
 
 def cut_in_the_middle(name, directory, make, keep=0.5):
     """The first part of what another maker makes."""
-    content = make(directory).read_bytes()
+    whole = make(directory)
+    content = whole.read_bytes()
+    whole.unlink()
     return written(name, content[: int(len(content) * keep)], directory)
 
 

@@ -61,7 +61,9 @@ def tone(tmp_path: Path) -> Callable[..., Path]:
     def make(name: str, seconds: float = 1.0, rate: int = 16_000, folder: Path = tmp_path) -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        noise = np.random.default_rng(zlib.crc32(name.encode())).normal(0, 0.1, round(seconds * rate))
+        noise = np.random.default_rng(zlib.crc32(name.encode())).normal(
+            0, 0.1, round(seconds * rate)
+        )
         soundfile.write(path, noise, rate)
         return path
 

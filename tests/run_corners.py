@@ -1,6 +1,6 @@
 """Corner cases of the vLLM engine in one process; run as a program.
 
-    python -m tests.run_corners MODEL > answers.json
+python -m tests.run_corners MODEL > answers.json
 """
 
 import json

@@ -1,6 +1,6 @@
 """Greedy tokens of transformers' own `generate`, for comparison; run as a program.
 
-    python -m tests.run_transformers MODEL SEGMENTS.npz > tokens.json
+python -m tests.run_transformers MODEL SEGMENTS.npz > tokens.json
 """
 
 import json

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -14,7 +15,7 @@ from tests.conftest import SPEECH, asrbatch, read_jsonl
 
 pytestmark = pytest.mark.slow
 
-ROOT = os.getcwd()
+ROOT = str(Path.cwd())
 
 
 def kill_while_running(folder, delay_s, *arguments):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asrbatch.data import Failure, Source, Transcript, TranscriptSegment
-from asrbatch.errors import ConfigError, LockedError, OutputError
+from asrbatch.errors import ConfigError, LockedError
 from asrbatch.ledger import Ledger, failures_path
 from tests.conftest import read_jsonl
 
@@ -99,7 +99,10 @@ def test_parts_of_a_file_are_told_apart(out):
 def test_a_recording_done_anew_replaces_its_old_line(out):
     write_all(out, transcript(text="old"), transcript("b.wav", content="c2"))
     write_all(out, transcript(options="o2", text="new"))
-    assert [(r["path"], r["text"]) for r in read_jsonl(out)] == [("b.wav", "hello"), ("a.wav", "new")]
+    assert [(r["path"], r["text"]) for r in read_jsonl(out)] == [
+        ("b.wav", "hello"),
+        ("a.wav", "new"),
+    ]
 
 
 def test_a_crash_before_the_old_line_is_dropped_is_mended_at_the_next_start(out):

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -82,7 +83,9 @@ def test_the_engine_is_kept_full_and_never_holds_more_than_its_capacity(engine, 
 
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("batch_count", [1, 512])
-def test_workers_and_batches_do_not_change_the_results(engine, tone, tmp_path, workers, batch_count):
+def test_workers_and_batches_do_not_change_the_results(
+    engine, tone, tmp_path, workers, batch_count
+):
     for i in range(8):
         tone(f"{i}.wav", seconds=0.3 + i)
     transcripts = run(tmp_path, workers=workers, batch_count=batch_count, chunk_seconds=3)
@@ -96,7 +99,7 @@ def test_segments_tile_the_recording_to_the_sample(engine, tone, tmp_path):
     (transcript,) = run(tmp_path, chunk_seconds=5)
     bounds = [(s.start_s, s.end_s) for s in transcript.segments]
     assert bounds[0][0] == 0
-    assert all(left[1] == right[0] for left, right in zip(bounds, bounds[1:], strict=False))
+    assert all(left[1] == right[0] for left, right in pairwise(bounds))
     assert bounds[-1][1] == transcript.duration_s
     assert transcript.speech_s + transcript.skipped_s == transcript.duration_s
 

@@ -82,7 +82,12 @@ def test_a_budget_under_one_segment_is_refused():
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("max_audio_s", 0), ("max_count", 0), ("max_padding_ratio", 0.9), ("max_audio_s", float("nan"))],
+    [
+        ("max_audio_s", 0),
+        ("max_count", 0),
+        ("max_padding_ratio", 0.9),
+        ("max_audio_s", float("nan")),
+    ],
 )
 def test_an_impossible_budget_is_refused(field, value):
     with pytest.raises(ConfigError, match=str(value)):

@@ -83,6 +83,13 @@ def test_folders_within_are_left_out_where_not_recursive():
     assert names("m", recursive=False) == ["a.wav"]
 
 
+def test_an_empty_folder_that_is_named_like_audio_is_to_be_seen():
+    touch("m/a.wav")
+    Path("m/x.wav").mkdir()
+    Path("m/empty").mkdir()
+    assert names("m") == ["a.wav", "x.wav"]
+
+
 def test_a_folder_named_like_audio_is_walked():
     touch("m/x.wav/a.wav")
     assert names("m") == ["x.wav/a.wav"]

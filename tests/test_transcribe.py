@@ -1,6 +1,7 @@
 """End to end on real speech with the embedded engine."""
 
 import os
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_clips_joined_to_five_minutes_lose_nothing_at_the_cuts(clips, tmp_path):
         (round(s.start_s * SAMPLE_RATE), round(s.end_s * SAMPLE_RATE)) for s in transcript.segments
     ]
     assert bounds[0][0] == 0
-    assert all(left[1] == right[0] for left, right in zip(bounds, bounds[1:], strict=False))
+    assert all(left[1] == right[0] for left, right in pairwise(bounds))
     assert bounds[-1][1] == len(joined)
     own = word_error_rate([(REFERENCES[key], clips[key]) for key in said])
     wer = word_error_rate([(" ".join(REFERENCES[key] for key in said), transcript.text)])
@@ -73,12 +74,17 @@ def test_every_format_says_the_same_words(tmp_path):
     audio.mkdir()
     for make in GOOD_FORMATS.values():
         make(audio)
-    done = asrbatch("transcribe", audio, "--out", tmp_path / "results.jsonl", "--raw-format", "s16le:16000:1")
+    done = asrbatch(
+        "transcribe", audio, "--out", tmp_path / "results.jsonl", "--raw-format", "s16le:16000:1"
+    )
     assert done.returncode == 0, done.stderr
     rows = {row["path"]: row for row in read_jsonl(tmp_path / "results.jsonl")}
     assert len(rows) == len(GOOD_FORMATS)
     texts = {path: row["text"] for path, row in rows.items()}
-    original = "Unless to be rather cold-hearted and rather selfish is to be ill-disposed."
+    original = (
+        "And Mr. John Dashwood had then leisure to consider how much there might be prudently in"
+        " his power to do for them."
+    )
     assert {path: text for path, text in texts.items() if text != original} == {}
     assert {path: row["flags"] for path, row in rows.items() if row["flags"]} == {}
 
@@ -101,9 +107,7 @@ def test_one_bad_file_of_each_kind_costs_one_line_each(tmp_path):
     assert rows.pop(truncated)["flags"] == ["truncated"]
     assert sorted(rows) == [f"good-{i:02}.wav" for i in range(40)]
     failures = {row["path"]: row for row in read_jsonl(tmp_path / "results.failures.jsonl")}
-    directory = bad.pop("directory", None)
     assert sorted(failures) == sorted(bad.values())
-    assert directory not in failures
     for failure in failures.values():
         assert failure["stage"] in {"probe", "decode"}
         assert failure["error"] in {"AudioProbeError", "AudioDecodeError"}

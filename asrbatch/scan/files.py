@@ -16,6 +16,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from asrbatch.scan.options import DEFAULT_EXTENSIONS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -30,6 +32,10 @@ class _Listing:
     folders: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
     """Links to folders."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.files or self.folders or self.links)
 
 
 def file_mode(path: Path) -> int | None:
@@ -48,7 +54,8 @@ def printable(name: str) -> str:
 def walk(root: Path) -> list[str]:
     """Names of all files below a folder.
 
-    A folder that cannot be listed is warned of and left out.
+    A folder that cannot be listed is warned of and left out. An empty folder that is named like
+    audio counts as a file: somebody takes it for a recording, and must hear that it is none.
 
     Args:
         root: Folder to begin with; it may be hidden or a link.
@@ -56,7 +63,13 @@ def walk(root: Path) -> list[str]:
     Returns:
         Names relative to the root with `/` between their parts, sorted by parts.
     """
-    names = [prefix + name for prefix, listing in _walk(root) for name in listing.files]
+    listings = dict(_walk(root))
+    names = [prefix + name for prefix, listing in listings.items() for name in listing.files]
+    names += [
+        prefix.rstrip("/")
+        for prefix, listing in listings.items()
+        if listing.is_empty and PurePath(prefix).suffix.lower()[1:] in DEFAULT_EXTENSIONS
+    ]
     return sorted(names, key=_parts)
 
 
