@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from asrbatch.data import SAMPLE_RATE, Failure
 from asrbatch.options import build_config
 from asrbatch.pipeline import Run
+from asrbatch.ticker import Ticker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
     from asrbatch.data import Transcript
     from asrbatch.options import Options
+
+TICK_S = 0.5
+"""How often the bar moves."""
 
 
 class Transcription:
@@ -36,36 +41,37 @@ class Transcription:
             EngineError: The engine cannot start or go on.
             OutputError: The results cannot be written.
         """
-        bar = self._bar() if self._progress else None
-        items = iter(self._run)
-        try:
+        with closing(iter(self._run)) as items, self._bar():
             for item in items:
                 if isinstance(item, Failure):
                     self.failures.append(item)
                 else:
                     yield item
-                if bar is not None:
-                    self._show(bar)
-        finally:
-            items.close()
-            if bar is not None:
-                bar.close()
 
     @property
     def summary(self) -> dict[str, Any]:
         """The figures of the run so far, as in `results.summary.json`."""
         return self._run.stats.summary()
 
-    def _bar(self) -> Any:  # noqa: ANN401
+    @contextmanager
+    def _bar(self) -> Iterator[None]:
+        """Show a bar of audio seconds while inside, if that is wanted."""
+        if not self._progress:
+            yield
+            return
         from tqdm.auto import tqdm  # noqa: PLC0415  (in a notebook it draws a widget)
 
-        return tqdm(unit="s", desc="audio", total=None)
-
-    def _show(self, bar: Any) -> None:  # noqa: ANN401
         stats = self._run.stats
-        bar.total = round(stats.planned_samples / SAMPLE_RATE)
-        bar.n = min(bar.total, round(stats.audio_s))
-        bar.set_postfix(files=stats.done, failed=stats.failed)
+        with tqdm(unit="s", desc="audio", total=0) as bar:
+
+            def show() -> None:
+                bar.total = round(stats.planned_samples / SAMPLE_RATE)
+                bar.n = round(stats.engine_samples / SAMPLE_RATE)
+                bar.set_postfix(files=stats.done, failed=stats.failed)
+
+            with Ticker(TICK_S, show):
+                yield
+            show()
 
 
 def transcribe(

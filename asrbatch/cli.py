@@ -218,12 +218,12 @@ def _transcribe(run: Run, stderr: Console, *, to_stdout: bool, progress: bool) -
     logging.getLogger("asrbatch").info(
         "%s, %s%s", run.spec.engine, run.spec.name, f" ({run.spec.note})" if run.spec.note else ""
     )
-    with _signals(run) as received, reporter(stderr, progress=progress) as shown:
+    with _signals(run) as received, reporter(run.stats, stderr, progress=progress) as show:
         for item in run:
             if to_stdout and isinstance(item, Transcript):
                 sys.stdout.buffer.write(orjson.dumps(item) + b"\n")
                 sys.stdout.buffer.flush()
-            shown.show(run.stats, item)
+            show(item)
     if received:
         return 128 + received[0]
     return EXIT_SOME_FAILED if run.stats.failed else EXIT_OK

@@ -6,15 +6,16 @@ import logging
 import time
 from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from asrbatch.data import SAMPLE_RATE, Failure
+from asrbatch.ticker import Ticker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
@@ -24,65 +25,56 @@ if TYPE_CHECKING:
 logger = logging.getLogger("asrbatch")
 
 LOG_INTERVAL_S = 30.0
+BAR_INTERVAL_S = 0.5
 
 NUM_FAILURES_SHOWN = 10
 
 
-class Reporter(Protocol):
-    """Shows a run while it goes on."""
-
-    def show(self, stats: RunStats, item: Transcript | Failure) -> None:
-        """Show one more finished or failed recording."""
-
-
 @contextmanager
-def reporter(stderr: Console, *, progress: bool) -> Iterator[Reporter]:
-    """A progress bar on a terminal, log lines elsewhere."""
+def reporter(
+    stats: RunStats, stderr: Console, *, progress: bool
+) -> Iterator[Callable[[Transcript | Failure], None]]:
+    """Show a run while it goes on: a bar on a terminal, log lines elsewhere.
+
+    Args:
+        stats: Of the run; looked at regularly.
+        stderr: Where people read.
+        progress: Whether a bar is wanted at all.
+
+    Yields:
+        What to call with each finished or failed recording.
+    """
     if not (progress and stderr.is_terminal):
-        yield _LogReporter()
+        with Ticker(LOG_INTERVAL_S, lambda: logger.info("%s, %s", _files(stats), _rates(stats))):
+            yield _log
         return
     columns = (
         TextColumn("{task.fields[files]}"),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[rates]}"),
-        TimeRemainingColumn(elapsed_when_finished=True),
     )
     with Progress(*columns, console=stderr, transient=True) as bar:
-        yield _BarReporter(bar)
+        task = bar.add_task("", total=None, files="starting", rates="")
 
-
-class _LogReporter:
-    def __init__(self) -> None:
-        self._next = time.monotonic()
-
-    def show(self, stats: RunStats, item: Transcript | Failure) -> None:
-        if isinstance(item, Failure):
-            logger.warning("failed %s", describe(item))
-        else:
-            logger.debug(
-                "done %s, %.1f s, RTF %.3f", printable(item.path), item.duration_s, item.rtf
+        def show() -> None:
+            bar.update(
+                task,
+                total=stats.planned_samples,
+                completed=stats.engine_samples,
+                files=_files(stats),
+                rates=_rates(stats),
             )
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + LOG_INTERVAL_S
-            logger.info("%s, %s", _files(stats), _rates(stats))
+
+        with Ticker(BAR_INTERVAL_S, show):
+            yield _log
 
 
-class _BarReporter:
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._task = bar.add_task("", total=None, files="loading", rates="")
-
-    def show(self, stats: RunStats, item: Transcript | Failure) -> None:
-        if isinstance(item, Failure):
-            logger.warning("failed %s", describe(item))
-        self._bar.update(
-            self._task,
-            total=stats.planned_samples,
-            completed=stats.done_samples,
-            files=_files(stats),
-            rates=_rates(stats),
-        )
+def _log(item: Transcript | Failure) -> None:
+    if isinstance(item, Failure):
+        logger.warning("failed %s", describe(item))
+    else:
+        logger.debug("done %s, %.1f s, RTF %.3f", printable(item.path), item.duration_s, item.rtf)
 
 
 def _files(stats: RunStats) -> str:
@@ -93,11 +85,11 @@ def _files(stats: RunStats) -> str:
 def _rates(stats: RunStats) -> str:
     now = time.perf_counter()
     work_s = now - stats.work_started if stats.work_started else 0.0
-    rtfx = stats.audio_s / work_s if work_s else 0.0
-    planned_h = stats.planned_samples / SAMPLE_RATE / 3600
-    left_s = (planned_h * 3600 - stats.audio_s) / rtfx if rtfx else 0.0
-    eta = f", {format_time(left_s)} left" if rtfx and left_s > 0 else ""
-    return f"{stats.audio_s / 3600:.2f}/{planned_h:.2f} h audio, RTFx {rtfx:.1f}{eta}"
+    heard_s, planned_s = stats.engine_samples / SAMPLE_RATE, stats.planned_samples / SAMPLE_RATE
+    rtfx = heard_s / work_s if work_s else 0.0
+    left_s = (planned_s - heard_s) / rtfx if rtfx else 0.0
+    eta = f", {format_time(left_s)} left" if left_s > 0 else ""
+    return f"{heard_s / 3600:.2f}/{planned_s / 3600:.2f} h audio, RTFx {rtfx:.1f}{eta}"
 
 
 def format_time(seconds: float) -> str:

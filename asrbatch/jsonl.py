@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import orjson
 
@@ -63,7 +63,7 @@ def repair_tail(path: Path) -> None:
             file.write(b"\n")
 
 
-def _last_line(file: Any, end: int) -> bytes:  # noqa: ANN401
+def _last_line(file: BinaryIO, end: int) -> bytes:
     """The last line with its newline, if it has one."""
     start, tail = end, b""
     while start and b"\n" not in tail[:-1]:

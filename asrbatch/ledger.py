@@ -8,7 +8,6 @@ the old one is dropped when the ledger is closed, or opened the next time.
 from __future__ import annotations
 
 import logging
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from asrbatch.jsonl import (
     sync,
     write_atomically,
 )
+from asrbatch.ticker import Ticker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,9 +88,7 @@ class Ledger:
         except BaseException:
             self._lock.release()
             raise
-        self._closing = threading.Event()
-        self._syncer = threading.Thread(target=self._sync_regularly, name="sync", daemon=True)
-        self._syncer.start()
+        self._syncer = Ticker(SYNC_INTERVAL_S, self._sync)
 
     def _read(self) -> None:
         try:
@@ -183,8 +181,7 @@ class Ledger:
         Raises:
             OutputError: The results cannot be written.
         """
-        self._closing.set()
-        self._syncer.join()
+        self._syncer.close()
         try:
             sync(self.out)
             if self._stale:
@@ -195,13 +192,12 @@ class Ledger:
         finally:
             self._lock.release()
 
-    def _sync_regularly(self) -> None:
-        while not self._closing.wait(SYNC_INTERVAL_S):
-            try:
-                sync(self.out)
-                sync(failures_path(self.out))
-            except OSError as error:
-                logger.warning("cannot sync %s: %s", self.out, error)
+    def _sync(self) -> None:
+        try:
+            sync(self.out)
+            sync(failures_path(self.out))
+        except OSError as error:
+            logger.warning("cannot sync %s: %s", self.out, error)
 
     def _compact(self) -> None:
         """Keep the last line of each recording."""

@@ -191,7 +191,7 @@ class CTranslate2Engine:
         padded = (np.pad(rest, (0, MAX_SEGMENT_SAMPLES - len(rest))) for rest in rests)
         return np.stack([extractor(waveform)[:, : extractor.nb_max_frames] for waveform in padded])
 
-    def _detect_languages(self, group: list[_Window], encoded: Any) -> None:  # noqa: ANN401
+    def _detect_languages(self, group: list[_Window], encoded: Any) -> None:
         """Language of each window: the one asked for, else the likeliest at its start."""
         if not self._whisper.model.is_multilingual:
             for window in group:
@@ -201,7 +201,7 @@ class CTranslate2Engine:
             for window, ranked in zip(group, guesses, strict=True):
                 window.language = window.language or ranked[0][0].strip("<|>")
 
-    def _tokenizer(self, language: str | None) -> Any:  # noqa: ANN401
+    def _tokenizer(self, language: str | None) -> Any:
         from faster_whisper.tokenizer import Tokenizer
 
         multilingual = self._whisper.model.is_multilingual
@@ -218,7 +218,7 @@ def _compute_type(dtype: str) -> str:
     return "default" if ctranslate2.get_cuda_device_count() else "float32"
 
 
-def _context_tokens(tokenizer: Any, context: str | None) -> list[int]:  # noqa: ANN401
+def _context_tokens(tokenizer: Any, context: str | None) -> list[int]:
     """Tokens of the context; its last ones where it is too long, as openai/whisper does."""
     if not context:
         return []

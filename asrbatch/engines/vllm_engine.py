@@ -153,7 +153,7 @@ class VllmEngine:
         # What comes back bears the number alone; `enqueue` may add a random suffix to it.
         self._requests[request_id.partition("-")[0]] = request
 
-    def _prompt(self, request: _Request, waveform: Waveform) -> Any:  # noqa: ANN401
+    def _prompt(self, request: _Request, waveform: Waveform) -> Any:
         segment = request.segment
         if self._model_type == "qwen3_asr":
             text = qwen3_asr_prompt(segment.language, segment.context)
@@ -179,7 +179,7 @@ class VllmEngine:
             )
         )
 
-    def _answer(self, output: Any) -> Hypothesis | None:  # noqa: ANN401
+    def _answer(self, output: Any) -> Hypothesis | None:
         """Turn a finished request into a hypothesis; None where it only found the language."""
         request = self._requests.pop(output.request_id)
         completion = output.outputs[0]
@@ -217,7 +217,7 @@ def _model_type(spec: ModelSpec) -> str:
     return str(config.get("model_type", ""))
 
 
-def _load(spec: ModelSpec, config: EngineConfig, model_type: str) -> Any:  # noqa: ANN401
+def _load(spec: ModelSpec, config: EngineConfig, model_type: str) -> Any:
     import torch
 
     on_gpu = torch.cuda.is_available()

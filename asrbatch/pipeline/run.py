@@ -212,8 +212,10 @@ class Run:
             case Skipped():
                 self.stats.skipped += 1
                 self.stats.planned_files -= 1
+                self.stats.planned_samples -= message.recording.num_samples or 0
             case Failed():
                 self._assemblies.pop(key, None)
+                self.stats.planned_samples -= message.recording.num_samples or 0
                 yield self._fail(message.failure)
 
     def _submit(
