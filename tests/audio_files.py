@@ -15,10 +15,10 @@ import imageio_ffmpeg
 import numpy as np
 import soundfile
 
-CLIP = Path(__file__).parent / "data" / "speech" / "austen-0870.wav"
-"""7.1 s of speech, 16 kHz, mono, 16 bits."""
+CLIP = Path(__file__).parent / "data" / "speech" / "austen-0920.wav"
+"""6 s of speech, 16 kHz, mono, 16 bits."""
 
-CLIP_SAMPLES = 113_600
+CLIP_SAMPLES = 96_800
 
 WAV_HEADER_BYTES = 44
 DATA_SIZE_AT = 40
@@ -72,7 +72,7 @@ def wav_with(name, changes, directory):
     return path
 
 
-MOVING_PICTURE = ("-f", "lavfi", "-i", "testsrc=size=64x64:duration=7.1:rate=5")
+MOVING_PICTURE = ("-f", "lavfi", "-i", "testsrc=size=64x64:duration=6:rate=5")
 
 
 def with_cover(name, arguments, directory):

@@ -140,7 +140,7 @@ def test_playlist_is_refused(tmp_path):
 
 def test_length_that_the_bytes_cannot_hold_is_unknown(tmp_path):
     content = GOOD_FORMATS["sphere"](tmp_path).read_bytes()
-    hours = content.replace(b"sample_count -i 113600\n", b"sample_count -i 9" + b"9" * 9 + b"\n")
+    hours = content.replace(b"sample_count -i 96800\n", b"sample_count -i 9" + b"9" * 9 + b"\n")
     assert probe(written("hours.sph", hours, tmp_path)).num_samples is None
 
 

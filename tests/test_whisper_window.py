@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from asrbatch.engines.whisper_window import is_audible, parse_window
+from asrbatch.engines.whisper_window import Heard, must_go_on, parse_window
 
 BEGIN = 1000
 """Id of `<|0.00|>` here; a second is 50 ids."""
@@ -12,30 +12,50 @@ def at(seconds):
     return BEGIN + round(seconds * 50)
 
 
-def test_a_window_heard_to_its_end_is_done():
-    assert parse_window([at(0), 1, 2, at(5)], BEGIN) == ([1, 2], None)
+def heard(*tokens):
+    answer = parse_window(tokens, BEGIN, -0.1)
+    return answer.tokens, answer.place, answer.is_end
 
 
-def test_an_answer_without_timestamps_is_done():
-    assert parse_window([1, 2], BEGIN) == ([1, 2], None)
+def test_a_single_timestamp_at_the_end_is_the_end():
+    assert heard(at(0), 1, 2, at(5)) == ([1, 2], 5 * 16_000, True)
+
+
+def test_an_answer_without_timestamps_does_not_say_how_far_it_goes():
+    assert heard(1, 2) == ([1, 2], None, True)
 
 
 def test_a_pair_at_the_end_says_where_to_go_on():
-    assert parse_window([at(0), 1, at(2), at(2), 2, at(5), at(5)], BEGIN) == ([1, 2], 5 * 16_000)
+    assert heard(at(0), 1, at(2), at(2), 2, at(5), at(5)) == ([1, 2], 5 * 16_000, False)
 
 
 def test_a_sentence_that_was_not_finished_is_heard_again():
-    assert parse_window([at(0), 1, at(2), at(2), 2, 3], BEGIN) == ([1], 2 * 16_000)
+    assert heard(at(0), 1, at(2), at(2), 2, 3) == ([1], 2 * 16_000, False)
 
 
 def test_a_window_never_stands_still():
-    assert parse_window([at(0), at(0), 1, 2], BEGIN) == ([1, 2], None)
+    assert heard(at(0), at(0), 1, 2) == ([1, 2], None, True)
+    assert heard() == ([], None, True)
 
 
-def test_only_sound_is_asked_for_again():
-    speech = np.random.default_rng(0).normal(0, 0.1, 16_000).astype(np.float32)
-    assert is_audible(speech, speech)
-    assert not is_audible(speech * 0.01, speech)
-    assert not is_audible(speech[:1000], speech)
-    assert not is_audible(np.zeros(0, np.float32), speech)
-    assert not is_audible(np.zeros(16_000, np.float32), np.zeros(16_000, np.float32))
+def speech(seconds):
+    return np.random.default_rng(0).normal(0, 0.1, round(16_000 * seconds)).astype(np.float32)
+
+
+def test_after_a_place_to_go_on_any_sound_is_asked_for():
+    going_on = Heard([], 16_000, False, -0.1)
+    assert must_go_on(going_on, speech(0.3), speech(2))
+    assert not must_go_on(going_on, speech(0.1), speech(2))
+    assert not must_go_on(going_on, speech(1) * 0.01, speech(2))
+
+
+def test_that_nothing_follows_is_believed_unless_much_sound_does():
+    ended = Heard([], 16_000, True, -0.1)
+    assert not must_go_on(ended, speech(1), speech(2))
+    assert must_go_on(ended, speech(2), speech(3))
+
+
+def test_silence_and_an_unsaid_place_end_it():
+    zeros = np.zeros(16_000, np.float32)
+    assert not must_go_on(Heard([], 16_000, False, -0.1), zeros, zeros)
+    assert not must_go_on(Heard([], None, True, -0.1), speech(9), speech(9))

@@ -2,11 +2,13 @@
 
 Without timestamps Whisper stops early where sentences repeat or pauses are long, and what follows
 is lost without a sign. With them it says how far it came, and the rest is asked for again
-(openai/whisper, `transcribe.py`, the seek loop).
+(openai/whisper, `transcribe.py`, the seek loop); its word that nothing follows is held against the
+sound that does.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,36 +26,61 @@ SAMPLES_PER_TIMESTAMP = 320
 AUDIBLE_SHARE = 0.1
 """A frame counts as sound where its RMS is at most 20 dB below the loud parts of the segment."""
 
-MIN_AUDIBLE_FRAMES = 10
+GO_ON_FRAMES = 10
 """Less than 200 ms of sound is not asked for again: of a breath Whisper makes words."""
 
+DOUBT_END_FRAMES = 75
+"""Where Whisper says that nothing follows, 1.5 s of sound say otherwise; less may be a timestamp
+that is a little early."""
 
-def parse_window(tokens: Sequence[int], timestamp_begin: int) -> tuple[list[int], int | None]:
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What an answer says of its window."""
+
+    tokens: list[int]
+    """Of the text, without timestamps."""
+    place: int | None
+    """How far the text goes, in samples from the start of the window; None where it is not said."""
+    is_end: bool
+    """Whether nothing follows, as Whisper thinks."""
+    score: float
+    """Mean log-probability of a token."""
+    ran_out: bool = False
+    """Whether the decoder had no more positions for tokens."""
+
+
+def parse_window(tokens: Sequence[int], timestamp_begin: int, score: float) -> Heard:
     """Split an answer into its text and the place to go on from.
 
     Args:
         tokens: As generated, timestamps included, the end token left out.
         timestamp_begin: Id of `<|0.00|>`.
+        score: Mean log-probability of a token.
 
     Returns:
-        Text tokens up to the place, and the place in samples from the start of the window; None
-        where the window was transcribed to its end.
+        Two timestamps in a row are a place where a sentence ends and the next begins; what comes
+        after the last of them is left to the next window. A single one at the end is the end.
     """
     is_timestamp = [token >= timestamp_begin for token in tokens]
     pairs = [i for i in range(1, len(tokens)) if is_timestamp[i - 1] and is_timestamp[i]]
-    ends_in_one = is_timestamp[-2:] == [False, True]
-    done = tokens[: pairs[-1]] if pairs and not ends_in_one else tokens
-    place = (done[-1] - timestamp_begin) * SAMPLES_PER_TIMESTAMP if done is not tokens else 0
-    if place <= 0:
-        return [token for token in tokens if token < timestamp_begin], None
-    return [token for token in done if token < timestamp_begin], place
+    is_end = not pairs or is_timestamp[-2:] == [False, True]
+    done = tokens if is_end else tokens[: pairs[-1]]
+    place = None
+    if done and done[-1] >= timestamp_begin:
+        place = (done[-1] - timestamp_begin) * SAMPLES_PER_TIMESTAMP
+    if not place:  # it would stand still
+        done, place, is_end = tokens, None, True
+    return Heard([token for token in done if token < timestamp_begin], place, is_end, score)
 
 
-def is_audible(rest: Waveform, segment: Waveform) -> bool:
-    """Whether the rest of a segment holds sound worth asking for."""
-    loud = float(np.percentile(_rms(segment), 95)) if len(segment) >= SAMPLES_PER_TIMESTAMP else 0.0
-    frames = _rms(rest)
-    return loud > 0 and int(np.count_nonzero(frames > AUDIBLE_SHARE * loud)) >= MIN_AUDIBLE_FRAMES
+def must_go_on(heard: Heard, rest: Waveform, segment: Waveform) -> bool:
+    """Whether the rest of a segment, from the place on, holds sound worth asking for."""
+    if heard.place is None or len(segment) < SAMPLES_PER_TIMESTAMP:
+        return False
+    loud = float(np.percentile(_rms(segment), 95))
+    num_audible = int(np.count_nonzero(_rms(rest) > AUDIBLE_SHARE * loud))
+    return num_audible >= (DOUBT_END_FRAMES if heard.is_end else GO_ON_FRAMES)
 
 
 def _rms(waveform: Waveform) -> NDArray[np.floating[Any]]:
