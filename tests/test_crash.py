@@ -55,10 +55,18 @@ def make_speech(folder, count):
 def test_killed_at_20_moments_of_a_60_file_run_nothing_is_lost_or_done_twice(tmp_path):
     make_speech(tmp_path, 60)
     random = Random(20)
-    kills = sum(kill_while_running(tmp_path, random.uniform(0.2, 4.5)) for _ in range(20))
-    print(f"{kills} of 20 kills hit a running process")
+    one_by_one = ("--batch-size", "1")
+    kills = sum(
+        kill_while_running(tmp_path, random.uniform(0.5, 5), *one_by_one) for _ in range(20)
+    )
+    results = tmp_path / "results.jsonl"
+    finished = results.read_bytes().count(b"\n") if results.exists() else 0
+    print(f"{kills} of 20 kills hit a running process; {finished} recordings were finished by then")
     assert kills >= 15
-    done = asrbatch("transcribe", "in", cwd=tmp_path, env=os.environ | {"PYTHONPATH": ROOT})
+    assert finished > 0
+    done = asrbatch(
+        "transcribe", "in", *one_by_one, cwd=tmp_path, env=os.environ | {"PYTHONPATH": ROOT}
+    )
     assert done.returncode == 0, done.stderr
     check_everything_is_there_once(tmp_path, 60)
 
