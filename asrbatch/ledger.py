@@ -72,7 +72,7 @@ class Ledger:
         self.out = out
         self._overwrite = overwrite
         self._keys: dict[str, _Done] = {}
-        self._contents: dict[tuple[str, str], set[str]] = {}
+        self._contents: dict[tuple[str, str], frozenset[str]] = {}
         self._failures: dict[str, Failure] = {}
         self._stale = False
         self._lock = FileLock(out.with_name(f"{out.name}.lock"), thread_local=False)
@@ -113,7 +113,9 @@ class Ledger:
         key = _key(row)
         self._stale = self._stale or key in self._keys
         self._keys[key] = _Done(row["size_bytes"], row["mtime_ns"], row["options"])
-        self._contents.setdefault((row["id"], row["options"]), set()).add(key)
+        # Replaced and never changed: the workers look at it meanwhile.
+        content = (row["id"], row["options"])
+        self._contents[content] = self._contents.get(content, frozenset()) | {key}
 
     def begin(self, keys: Iterable[str]) -> dict[str, int]:
         """Make ready for writing; take the failures that are tried again out of their file.
@@ -151,7 +153,7 @@ class Ledger:
             source: Where the content was found now.
             keys: Of all recordings of this run; a name among them is a copy, not gone.
         """
-        done_as = self._contents.get((recording_id, options), set())
+        done_as = self._contents.get((recording_id, options), frozenset())
         return source.key in done_as or bool(done_as - keys)
 
     def write(self, transcript: Transcript) -> None:

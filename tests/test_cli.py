@@ -45,6 +45,7 @@ def test_version():
         ([SPEECH, "--model", "tinny", "--engine", "ctranslate2"], "'tinny'"),
         ([SPEECH, "--engine", "whisper"], "choose auto, vllm, ctranslate2 or null"),
         ([SPEECH, "--language", "klingon"], "'klingon'"),
+        ([SPEECH, "--language", "zh", "--engine", "ctranslate2"], "English only"),
         ([SPEECH, "--chunk-seconds", "1"], "give 2 to 1200"),
         ([SPEECH, "--batch-seconds", "10"], "batch seconds"),
         ([SPEECH, "--raw-format", "s17le:16000:1"], "s16le:16000:1"),

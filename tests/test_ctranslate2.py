@@ -6,7 +6,6 @@ import pytest
 from asrbatch.data import Segment, Source
 from asrbatch.decode import decode
 from asrbatch.engines import EngineConfig, load_engine, resolve_model
-from asrbatch.errors import ConfigError
 from asrbatch.probe import probe
 from tests.conftest import SPEECH
 
@@ -66,6 +65,5 @@ def test_an_answer_that_runs_out_of_tokens_says_so():
     engine.close()
 
 
-def test_a_language_it_does_not_know_is_refused(engine):
-    with pytest.raises(ConfigError, match="English only"):
-        engine.check_language("zh")
+def test_it_tells_which_languages_it_knows(engine):
+    assert engine.languages == {"en"}

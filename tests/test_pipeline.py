@@ -24,6 +24,7 @@ class ScriptedEngine:
 
     capacity = 4
     max_segment_samples = None
+    languages = None
 
     def __init__(self):
         self.queue = []
@@ -33,9 +34,6 @@ class ScriptedEngine:
     @property
     def outstanding(self):
         return len(self.queue)
-
-    def check_language(self, language):
-        pass
 
     def submit(self, segment, waveform):
         assert len(waveform) == segment.num_samples

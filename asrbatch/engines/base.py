@@ -81,6 +81,15 @@ class ModelSpec:
     """What the user should know about the choice."""
     packaged: bool = False
     """It came with a package whose weights have a known SHA-256."""
+    languages: frozenset[str] | None = None
+    """Codes it knows; None where only the loaded model can tell."""
+
+    def check_language(self, language: str) -> None:
+        """Raise ConfigError if the model cannot be asked for this language code."""
+        if self.languages is not None and language not in self.languages:
+            known = "English only" if self.languages == {"en"} else f"{len(self.languages)} others"
+            msg = f"language: {language} is not known to {self.name} ({known}); choose another --model"
+            raise ConfigError(msg)
 
 
 class Engine(Protocol):
@@ -101,8 +110,9 @@ class Engine(Protocol):
         """Longest segment the model hears to its end; None where there is no such limit."""
         ...
 
-    def check_language(self, language: str) -> None:
-        """Raise ConfigError if the model cannot be asked for this language code."""
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """Codes of the languages it can be asked for; None where it takes any."""
         ...
 
     def submit(self, segment: Segment, waveform: Waveform) -> None:

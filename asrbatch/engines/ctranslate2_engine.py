@@ -19,7 +19,7 @@ import numpy as np
 from asrbatch.data import SAMPLE_RATE, Hypothesis
 from asrbatch.engines.base import token_budget
 from asrbatch.engines.whisper_window import Heard, must_go_on, parse_window
-from asrbatch.errors import ConfigError, EngineError
+from asrbatch.errors import EngineError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,15 +105,10 @@ class CTranslate2Engine:
 
     max_segment_samples = MAX_SEGMENT_SAMPLES
 
-    def check_language(self, language: str) -> None:
-        """Raise ConfigError for a language this Whisper was not trained on."""
-        known = self._whisper.supported_languages
-        if language not in known:
-            what = "English only" if known == ["en"] else f"{len(known)} languages, not this one"
-            msg = (
-                f"language: {language} is not known to this model ({what}); choose another --model"
-            )
-            raise ConfigError(msg)
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """English alone for the models whose name ends in .en."""
+        return frozenset(self._whisper.supported_languages)
 
     def submit(self, segment: Segment, waveform: Waveform) -> None:
         """Queue a segment for the next batch."""

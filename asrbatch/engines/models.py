@@ -28,6 +28,9 @@ QWEN_SMALL = "Qwen/Qwen3-ASR-0.6B"
 SMALL_CARD_BYTES = 24 * 10**9
 """Cards under 24 GB get the small model."""
 
+ENGLISH = frozenset({"en"})
+"""All that the Whisper models whose names end in .en know."""
+
 logger = logging.getLogger(__name__)
 
 _SAMPLED_BYTES = 1 << 20
@@ -101,9 +104,8 @@ def _resolve_ctranslate2(model: str | None, note: str) -> ModelSpec:
                 f"{'; ' if note else ''}model {PACKAGED_MODEL} is small and English only, "
                 "name another with --model small (or medium, large-v3, from the hub)"
             )
-        return ModelSpec(
-            "ctranslate2", PACKAGED_MODEL, path, directory_digest(path), note, packaged=True
-        )
+        digest = directory_digest(path)
+        return ModelSpec("ctranslate2", PACKAGED_MODEL, path, digest, note, True, ENGLISH)
     directory = Path(model)
     if directory.is_dir():
         if not (directory / "model.bin").is_file():
@@ -121,7 +123,8 @@ def _resolve_ctranslate2(model: str | None, note: str) -> ModelSpec:
     path = _from_hub(
         model, lambda local: faster_whisper.download_model(model, local_files_only=local)
     )
-    return ModelSpec("ctranslate2", model, path, path.name, note)
+    languages = ENGLISH if model.endswith(".en") else None
+    return ModelSpec("ctranslate2", model, path, path.name, note, languages=languages)
 
 
 def _resolve_vllm(model: str | None, note: str) -> ModelSpec:

@@ -89,17 +89,14 @@ class VllmEngine:
             return None
         return int(self._stt_config.max_audio_clip_s * SAMPLE_RATE)
 
-    def check_language(self, language: str) -> None:
-        """Raise ConfigError for a language the model was not trained on."""
-        known = {"en"} if self._english_only else {*self._model.supported_languages}
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """What vLLM knows of the model; Qwen3-ASR is asked by name, and for more than vLLM lists."""
+        if self._english_only:
+            return frozenset({"en"})
         if self._model_type == "qwen3_asr":
-            known = set(LANGUAGE_NAMES)
-        if language not in known:
-            what = "English only" if known == {"en"} else f"{len(known)} languages, not this one"
-            msg = (
-                f"language: {language} is not known to this model ({what}); choose another --model"
-            )
-            raise ConfigError(msg)
+            return frozenset(LANGUAGE_NAMES)
+        return frozenset(self._model.supported_languages)
 
     def submit(self, segment: Segment, waveform: Waveform) -> None:
         """Queue a segment; vLLM takes it up between two steps."""

@@ -68,6 +68,8 @@ class Run:
         self._sources = scan_inputs(config, self.stats)
         self._keys = frozenset(source.key for source in self._sources)
         self.spec = resolve_model(config.engine)
+        for language in self._languages():
+            self.spec.check_language(language)
         self.stats.model, self.stats.engine = self.spec.name, self.spec.engine
         self._ledger: Ledger | None = None
         self._attempts: dict[str, int] = {}
@@ -93,8 +95,7 @@ class Run:
         """
         reason = "error"
         try:
-            prepared = self._prepare()
-            for item in self._work(prepared):
+            for item in self._work(self._prepare()):
                 yield item
                 if isinstance(item, Failure) and self.config.fail_fast:
                     self.stop("fail-fast")
@@ -110,8 +111,6 @@ class Run:
         if config.out is not None:
             self._ledger = Ledger(config.out, overwrite=config.overwrite)
         prepared = prepare(self._sources, config, self.stats, self._is_done)
-        if self._ledger is not None:
-            self._attempts = self._ledger.begin(self._keys)
         self.stats.skipped = len(prepared.skipped)
         self.stats.planned_files = len(prepared.recordings) + len(prepared.failures)
         self.stats.planned_samples = prepared.plan.num_samples
@@ -130,9 +129,8 @@ class Run:
         return self._fingerprints[own]
 
     def _work(self, prepared: Prepared) -> Iterator[Transcript | Failure]:
-        for failure in prepared.failures:
-            yield self._fail(failure)
-        if not prepared.recordings or self._stopping():
+        if not prepared.recordings:
+            yield from self._begin(prepared)
             return
         order = (prepared.recordings[i] for i in prepared.plan.recording_order())
         self.stats.work_started = time.perf_counter()
@@ -141,15 +139,27 @@ class Run:
         try:
             with self.stats.clock("load"):
                 engine = load_engine(self.spec, self.config.engine)
-                self._check_engine(engine, prepared)
+                self._check_engine(engine)
             self.stats.work_started = time.perf_counter()
+            yield from self._begin(prepared)
             yield from self._feed(front_end, engine)
         finally:
             front_end.close()
             if engine is not None:
                 engine.close()
 
-    def _check_engine(self, engine: Engine, prepared: Prepared) -> None:
+    def _begin(self, prepared: Prepared) -> Iterator[Failure]:
+        """Touch the results for the first time: nothing can be wrong with the options any more."""
+        if self._ledger is not None:
+            self._attempts = self._ledger.begin(self._keys)
+        for failure in prepared.failures:
+            yield self._fail(failure)
+
+    def _languages(self) -> list[str]:
+        languages = {source.language or self.config.language for source in self._sources}
+        return sorted(language for language in languages if language)
+
+    def _check_engine(self, engine: Engine) -> None:
         longest = engine.max_segment_samples
         if longest is not None and self.config.chunk_samples > longest:
             msg = (
@@ -157,9 +167,9 @@ class Run:
                 f"hears; give at most {longest / SAMPLE_RATE:g}"
             )
             raise ConfigError(msg)
-        languages = {r.source.language or self.config.language for r in prepared.recordings}
-        for language in sorted(languages - {None}, key=str):
-            engine.check_language(str(language))
+        spec = replace(self.spec, languages=engine.languages)
+        for language in self._languages():
+            spec.check_language(language)
 
     def _is_content_done(self, recording: Recording, recording_id: str) -> bool:
         return self._ledger is not None and self._ledger.is_content_done(

@@ -72,7 +72,10 @@ class RunStats:
         self.done += 1
         self.done_samples += round(transcript.duration_s * SAMPLE_RATE)
         self.flags.update(transcript.flags)
-        entry = (transcript.rtf * transcript.duration_s, transcript.path, transcript.duration_s)
+        name = transcript.path
+        if transcript.channel is not None:
+            name += f", channel {transcript.channel}"
+        entry = (transcript.rtf * transcript.duration_s, name, transcript.duration_s)
         heapq.heappush(self._slowest, entry)
         if len(self._slowest) > NUM_SLOWEST:
             heapq.heappop(self._slowest)
