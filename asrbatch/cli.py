@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 import asrbatch
+from asrbatch import flags
 from asrbatch.errors import AsrBatchError, ConfigError, EngineError, LockedError, OutputError
 
 if TYPE_CHECKING:
@@ -42,38 +43,6 @@ app = typer.Typer(
     },
 )
 
-INPUTS, SEGMENTS, ENGINE, OUTPUT = "Inputs", "Batches and segments", "Engine", "Output"
-
-Inputs = Annotated[
-    list[str] | None,
-    typer.Argument(help="Files, folders, globs and manifests.", show_default=False),
-]
-Manifest = Annotated[
-    list[str] | None,
-    typer.Option(help="A manifest: JSONL, Kaldi wav.scp or segments, Lhotse, or a list of paths."),
-]
-Include = Annotated[list[str] | None, typer.Option(help="Only files that match this pattern.")]
-Exclude = Annotated[list[str] | None, typer.Option(help="No files that match this pattern.")]
-Ext = Annotated[
-    str | None, typer.Option(help="File endings to take, such as wav,mp3; any tries every file.")
-]
-Recursive = Annotated[bool, typer.Option(help="Walk into folders.")]
-RawFormat = Annotated[
-    str | None, typer.Option(help="How to read .raw and .pcm files, such as s16le:16000:1.")
-]
-ChunkSeconds = Annotated[
-    float, typer.Option(help="Longest segment; longer recordings are cut at pauses.")
-]
-BatchSeconds = Annotated[
-    float, typer.Option(help="Audio seconds in a batch; this much decoded audio may wait.")
-]
-BatchCount = Annotated[int, typer.Option(help="Segments in a batch.")]
-PaddingRatio = Annotated[float, typer.Option(help="Longest x count / sum in a batch, at most.")]
-Workers = Annotated[
-    int | None, typer.Option("--workers", "-j", help="Threads that decode.  [default: cores]")
-]
-Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more; twice: all.")]
-
 
 @app.callback(invoke_without_command=True)
 def _main(
@@ -87,7 +56,7 @@ def _main(
 
 @app.command()
 def transcribe(
-    inputs: Inputs = None,
+    inputs: flags.Inputs = None,
     out: Annotated[
         str,
         typer.Option("--out", "-o", help="Results, one line a recording; - is standard output."),
@@ -95,12 +64,12 @@ def transcribe(
     overwrite: Annotated[
         bool, typer.Option("--overwrite/--skip-existing", help="Start anew, or go on.")
     ] = False,
-    manifest: Manifest = None,
-    include: Include = None,
-    exclude: Exclude = None,
-    ext: Ext = None,
-    recursive: Recursive = True,
-    raw_format: RawFormat = None,
+    manifest: flags.Manifest = None,
+    include: flags.Include = None,
+    exclude: flags.Exclude = None,
+    ext: flags.Ext = None,
+    recursive: flags.Recursive = True,
+    raw_format: flags.RawFormat = None,
     language: Annotated[
         str | None,
         typer.Option("--language", "-l", help="Code or name; auto lets the model decide."),
@@ -115,11 +84,11 @@ def transcribe(
         str | None, typer.Option("--model", "-m", help="Folder, hub name, or a size such as small.")
     ] = None,
     dtype: Annotated[str, typer.Option(help="float32, float16, bfloat16, int8 ...")] = "auto",
-    chunk_seconds: ChunkSeconds = 30.0,
-    batch_seconds: BatchSeconds = 3600.0,
-    batch_count: BatchCount = 512,
-    padding_ratio: PaddingRatio = 1.2,
-    workers: Workers = None,
+    chunk_seconds: flags.ChunkSeconds = 30.0,
+    batch_seconds: flags.BatchSeconds = 3600.0,
+    batch_count: flags.BatchCount = 512,
+    padding_ratio: flags.PaddingRatio = 1.2,
+    workers: flags.Workers = None,
     batch_size: Annotated[int, typer.Option(help="ctranslate2: segments at a time.")] = 8,
     cpu_threads: Annotated[int, typer.Option(help="ctranslate2: threads; 0 is all cores.")] = 0,
     max_num_seqs: Annotated[
@@ -138,7 +107,7 @@ def transcribe(
     fail_fast: Annotated[bool, typer.Option(help="Stop at the first failure.")] = False,
     progress: Annotated[bool, typer.Option(help="Show a progress bar on a terminal.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings and errors.")] = False,
-    verbose: Verbose = 0,
+    verbose: flags.Verbose = 0,
 ) -> None:
     """Transcribe files, folders, globs and manifests to a JSONL file.
 
@@ -165,27 +134,27 @@ def transcribe(
 
 @app.command()
 def scan(
-    inputs: Inputs = None,
+    inputs: flags.Inputs = None,
     out: Annotated[
         str, typer.Option("--out", "-o", help="Results of earlier runs, for the estimate.")
     ] = "results.jsonl",
-    manifest: Manifest = None,
-    include: Include = None,
-    exclude: Exclude = None,
-    ext: Ext = None,
-    recursive: Recursive = True,
-    raw_format: RawFormat = None,
-    chunk_seconds: ChunkSeconds = 30.0,
-    batch_seconds: BatchSeconds = 3600.0,
-    batch_count: BatchCount = 512,
-    padding_ratio: PaddingRatio = 1.2,
-    workers: Workers = None,
+    manifest: flags.Manifest = None,
+    include: flags.Include = None,
+    exclude: flags.Exclude = None,
+    ext: flags.Ext = None,
+    recursive: flags.Recursive = True,
+    raw_format: flags.RawFormat = None,
+    chunk_seconds: flags.ChunkSeconds = 30.0,
+    batch_seconds: flags.BatchSeconds = 3600.0,
+    batch_count: flags.BatchCount = 512,
+    padding_ratio: flags.PaddingRatio = 1.2,
+    workers: flags.Workers = None,
     rtfx: Annotated[
         float | None,
         typer.Option(help="Audio seconds a second to estimate with.  [default: of the last run]"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
-    verbose: Verbose = 0,
+    verbose: flags.Verbose = 0,
 ) -> None:
     """Show what a run would do: files, hours, codecs, batches, and how long it would take."""
     values = locals()

@@ -50,8 +50,8 @@ class Closed:
     """The end of a recording: every segment of it has been handed over."""
 
     recording: Recording
-    num_samples: int
     flags: tuple[str, ...]
+    """Of the decoder."""
     decode_s: float
 
 
@@ -209,7 +209,7 @@ class FrontEnd:
             yield Ready(segment, span.waveform)
             busy_since = time.perf_counter()
         decode_s += time.perf_counter() - busy_since
-        yield Closed(recording, stream.num_samples, stream.flags, decode_s)
+        yield Closed(recording, stream.flags, decode_s)
 
 
 def failure_of(recording: Recording, error: RecordingError) -> Failure:

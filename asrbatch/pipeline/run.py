@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import orjson
@@ -16,38 +15,22 @@ from asrbatch.errors import ConfigError, SegmentError
 from asrbatch.identity import options_fingerprint
 from asrbatch.jsonl import write_atomically
 from asrbatch.ledger import Ledger, summary_path
+from asrbatch.pipeline.assembly import Assembly
 from asrbatch.pipeline.frontend import Closed, Failed, FrontEnd, Opened, Ready, Skipped, failure_of
 from asrbatch.pipeline.prepare import Prepared, prepare, scan_inputs
 from asrbatch.pipeline.stats import RunStats
-from asrbatch.stitch import join_texts, main_language, stitch_segments
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Generator, Iterator
 
-    from asrbatch.data import Hypothesis, Recording, Segment, Source
+    from asrbatch.data import Hypothesis, Recording, Source
     from asrbatch.engines import Engine
     from asrbatch.pipeline.config import RunConfig
-    from asrbatch.pipeline.frontend import Message
+from asrbatch.pipeline.frontend import Message
 
 POLL_S = 0.1
 """How long an idle engine waits for the front end before it looks whether to stop."""
-
-
-@dataclass(slots=True)
-class _Assembly:
-    """A recording under way."""
-
-    recording: Recording
-    recording_id: str
-    opened_at: float
-    segments: list[Segment] = field(default_factory=list)
-    hypotheses: dict[int, Hypothesis] = field(default_factory=dict)
-    closed: Closed | None = None
-
-    @property
-    def finished(self) -> bool:
-        return self.closed is not None and len(self.hypotheses) == len(self.segments)
 
 
 class Run:
@@ -74,7 +57,7 @@ class Run:
         self._ledger: Ledger | None = None
         self._attempts: dict[str, int] = {}
         self._stop_reason: str | None = None
-        self._assemblies: dict[str, _Assembly] = {}
+        self._assemblies: dict[str, Assembly] = {}
         self._fingerprints: dict[tuple[str | None, str | None], str] = {}
 
     def stop(self, reason: str) -> None:
@@ -210,7 +193,7 @@ class Run:
         )
         match message:
             case Opened():
-                self._assemblies[key] = _Assembly(
+                self._assemblies[key] = Assembly(
                     message.recording, message.recording_id, message.opened_at
                 )
             case Ready() if key in self._assemblies:
@@ -229,7 +212,7 @@ class Run:
                 yield self._fail(message.failure)
 
     def _submit(
-        self, assembly: _Assembly, ready: Ready, engine: Engine
+        self, assembly: Assembly, ready: Ready, engine: Engine
     ) -> Iterator[Transcript | Failure]:
         assembly.segments.append(ready.segment)
         try:
@@ -250,46 +233,19 @@ class Run:
         self.stats.engine_samples += assembly.segments[hypothesis.index].num_samples
         yield from self._finish_recording(assembly)
 
-    def _finish_recording(self, assembly: _Assembly) -> Iterator[Transcript]:
+    def _finish_recording(self, assembly: Assembly) -> Iterator[Transcript]:
         if not assembly.finished:
             return
         del self._assemblies[assembly.recording.source.key]
-        transcript = self._transcript(assembly)
+        options = self._fingerprint(assembly.recording.source)
+        # What was opened while the model was loading must not be charged for it.
+        since = max(assembly.opened_at, self.stats.work_started or 0.0)
+        transcript = assembly.to_transcript(self.spec, options, time.perf_counter() - since)
         with self.stats.clock("write"):
             if self._ledger is not None:
                 self._ledger.write(transcript)
         self.stats.add_done(transcript)
         yield transcript
-
-    def _transcript(self, assembly: _Assembly) -> Transcript:
-        source, info, closed = assembly.recording.source, assembly.recording.info, assembly.closed
-        num_samples = closed.num_samples if closed else 0
-        segments = stitch_segments(assembly.segments, assembly.hypotheses)
-        duration_s = num_samples / SAMPLE_RATE
-        # What was opened while the model was loading must not be charged for it.
-        since = max(assembly.opened_at, self.stats.work_started or 0.0)
-        flags = {flag for segment in segments for flag in segment.flags}
-        return Transcript(
-            id=assembly.recording_id,
-            path=source.name,
-            size_bytes=info.num_bytes,
-            mtime_ns=info.mtime_ns,
-            session=source.session,
-            channel=source.channel,
-            offset_s=round(source.start_sample / SAMPLE_RATE, 6),
-            duration_s=round(duration_s, 6),
-            speech_s=round(duration_s, 6),
-            skipped_s=0.0,
-            language=main_language(segments),
-            text=join_texts(segments),
-            segments=segments,
-            flags=tuple(sorted(flags.union(closed.flags if closed else ()))),
-            model=self.spec.name,
-            engine=self.spec.engine,
-            options=self._fingerprint(source),
-            rtf=round((time.perf_counter() - since) / duration_s, 6),
-            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
 
     def _fail(self, failure: Failure) -> Failure:
         failure = replace(failure, attempts=self._attempts.get(failure.path, 0) + 1)
