@@ -14,17 +14,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+BLOCK_BYTES = 1 << 20
+
+
 def content_id(path: Path) -> str:
     """BLAKE3 of a file's bytes, in hexadecimal.
 
     Raises:
         AudioDecodeError: The file cannot be read.
     """
+    digest = blake3()
     try:
-        return blake3().update_mmap(path).hexdigest()
+        # Not memory-mapped: pages of a ten-hour file would count as memory of this process, and
+        # a file that shrinks meanwhile would end it with SIGBUS.
+        with path.open("rb", buffering=0) as file:
+            while block := file.read(BLOCK_BYTES):
+                digest.update(block)
     except OSError as error:
         msg = f"cannot be read: {error.strerror or error}"
         raise AudioDecodeError(msg) from error
+    return digest.hexdigest()
 
 
 def options_fingerprint(options: Mapping[str, object]) -> str:
