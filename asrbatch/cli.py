@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from asrbatch.data import Transcript
     from asrbatch.pipeline import Run, RunConfig
 
 EXIT_OK, EXIT_SOME_FAILED, EXIT_USAGE, EXIT_ENGINE, EXIT_LOCKED = 0, 1, 2, 3, 75
@@ -179,8 +180,6 @@ def _config(inputs: list[str] | None, options: dict[str, Any]) -> RunConfig:
 
 def _transcribe(run: Run, stderr: Console, *, to_stdout: bool, progress: bool) -> int:
     """Do the work; the exit code."""
-    import orjson  # noqa: PLC0415
-
     from asrbatch.console import reporter  # noqa: PLC0415
     from asrbatch.data import Transcript  # noqa: PLC0415
 
@@ -190,12 +189,28 @@ def _transcribe(run: Run, stderr: Console, *, to_stdout: bool, progress: bool) -
     with _signals(run) as received, reporter(run.stats, stderr, progress=progress) as show:
         for item in run:
             if to_stdout and isinstance(item, Transcript):
-                sys.stdout.buffer.write(orjson.dumps(item) + b"\n")
-                sys.stdout.buffer.flush()
+                _print_line(item)
             show(item)
     if received:
         return 128 + received[0]
     return EXIT_SOME_FAILED if run.stats.failed else EXIT_OK
+
+
+def _print_line(transcript: Transcript) -> None:
+    """Write one result to standard output at once."""
+    import orjson  # noqa: PLC0415
+
+    if sys.stdout is None:
+        msg = "out: standard output is closed; name a file with --out"
+        raise OutputError(msg)
+    try:
+        sys.stdout.buffer.write(orjson.dumps(transcript) + b"\n")
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise  # whoever reads has had enough; click ends the program quietly
+    except OSError as error:
+        msg = f"out: standard output cannot be written: {error.strerror}; make room"
+        raise OutputError(msg) from error
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import orjson
 from filelock import FileLock, Timeout
 
 from asrbatch.data import Failure
-from asrbatch.errors import ConfigError, LockedError
+from asrbatch.errors import ConfigError, LockedError, OutputError
 from asrbatch.jsonl import (
     append_line,
     output_error,
@@ -75,10 +75,14 @@ class Ledger:
         self._contents: dict[tuple[str, str], frozenset[str]] = {}
         self._failures: dict[str, Failure] = {}
         self._stale = False
-        self._lock = FileLock(out.with_name(f"{out.name}.lock"), thread_local=False)
+        lock = out.with_name(f"{out.name}.lock")
+        self._lock = FileLock(lock, thread_local=False)
         try:
             self._lock.acquire(timeout=0)
         except Timeout as error:
+            if not lock.exists():  # it could not be made at all
+                msg = f"out: {out.parent} does not take new files; choose another --out"
+                raise OutputError(msg) from error
             msg = f"out: another run is writing to {out}; wait for it, or choose another --out"
             raise LockedError(msg) from error
         except OSError as error:

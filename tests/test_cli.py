@@ -42,6 +42,7 @@ def test_version():
         ([], "inputs"),
         ([SPEECH, "--out", "missing/results.jsonl"], "there is no folder missing"),
         ([SPEECH, "--out", "."], "is a folder"),
+        ([SPEECH, "--out", "/dev/full"], "no regular file"),
         ([SPEECH, "--model", "tinny", "--engine", "ctranslate2"], "'tinny'"),
         ([SPEECH, "--engine", "whisper"], "choose auto, vllm, ctranslate2 or null"),
         ([SPEECH, "--language", "klingon"], "'klingon'"),
@@ -82,6 +83,19 @@ def test_standard_output_carries_results_only_where_asked(tone, tmp_path):
     assert to_file.stdout == ""
     to_stdout = asrbatch("transcribe", ".", "--engine", "null", "--out", "-", cwd=tmp_path)
     assert json.loads(to_stdout.stdout)["path"] == "a.wav"
+
+
+def test_a_full_or_closed_standard_output_is_said_in_one_line(tone, tmp_path):
+    tone("a.wav")
+    command = f"{sys.executable} -m asrbatch transcribe . --engine null --out - --quiet"
+    for redirection, says in ((">/dev/full", "No space left"), (">&-", "is closed")):
+        done = subprocess.run(
+            f"{command} {redirection}", shell=True, capture_output=True, text=True, check=False,
+            cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(Path.cwd())},
+        )  # fmt: skip
+        assert done.returncode == 3
+        assert says in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
 
 
 def test_quiet_says_nothing_when_all_is_well(tone, tmp_path):

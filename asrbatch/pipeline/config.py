@@ -54,14 +54,8 @@ class RunConfig:
         if self.language is not None and self.language not in LANGUAGE_NAMES:
             msg = f"language: {self.language!r} is no language code; give one such as en, or None"
             raise ConfigError(msg)
-        if self.out is not None and not self.out.parent.is_dir():
-            msg = f"out: there is no folder {self.out.parent}; make it first"
-            raise ConfigError(msg)
-        if self.out is not None and self.out.is_dir():
-            msg = (
-                f"out: {self.out} is a folder; name a file in it, such as {self.out}/results.jsonl"
-            )
-            raise ConfigError(msg)
+        if self.out is not None:
+            _check_out(self.out)
 
     @property
     def chunk_samples(self) -> int:
@@ -82,3 +76,16 @@ class RunConfig:
             "context": source.context or self.context,
             "raw_format": [raw.encoding, raw.sample_rate, raw.channels] if raw else None,
         }
+
+
+def _check_out(out: Path) -> None:
+    """Raise ConfigError unless results can be written to `out`."""
+    if not out.parent.is_dir():
+        msg = f"out: there is no folder {out.parent}; make it first"
+        raise ConfigError(msg)
+    if out.is_dir():
+        msg = f"out: {out} is a folder; name a file in it, such as {out}/results.jsonl"
+        raise ConfigError(msg)
+    if out.exists() and not out.is_file():
+        msg = f"out: {out} is no regular file; name one, or - for standard output"
+        raise ConfigError(msg)
