@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -182,11 +181,15 @@ def _transcribe(run: Run, stderr: Console, *, to_stdout: bool, progress: bool) -
     """Do the work; the exit code."""
     from asrbatch.console import reporter  # noqa: PLC0415
     from asrbatch.data import Transcript  # noqa: PLC0415
+    from asrbatch.signals import stop_on_signals  # noqa: PLC0415
 
     logging.getLogger("asrbatch").info(
         "%s, %s%s", run.spec.engine, run.spec.name, f" ({run.spec.note})" if run.spec.note else ""
     )
-    with _signals(run) as received, reporter(run.stats, stderr, progress=progress) as show:
+    with (
+        stop_on_signals(run.stop) as received,
+        reporter(run.stats, stderr, progress=progress) as show,
+    ):
         for item in run:
             if to_stdout and isinstance(item, Transcript):
                 _print_line(item)
@@ -214,32 +217,6 @@ def _print_line(transcript: Transcript) -> None:
 
 
 @contextmanager
-def _signals(run: Run) -> Iterator[list[int]]:
-    """The first SIGINT or SIGTERM ends the run cleanly, the second at once.
-
-    Yields:
-        The signals received; finished work is on disk either way.
-    """
-    received: list[int] = []
-
-    def stop(number: int, _frame: object) -> None:
-        if received:
-            os._exit(128 + number)
-        received.append(number)
-        run.stop(signal.Signals(number).name)
-        logging.getLogger("asrbatch").warning(
-            "stopping; finished work is kept, once more to stop at once"
-        )
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
 def _exit_codes() -> Iterator[None]:
     """Turn errors raised on purpose into one clear line and an exit code."""
     try:
@@ -259,6 +236,7 @@ def _set_up_logging(*, quiet: bool, verbose: int) -> Console:
     handler: logging.Handler
     if stderr.is_terminal:
         handler = RichHandler(console=stderr, show_path=False, show_time=False, markup=False)
+        handler.setFormatter(logging.Formatter("%(message)s"))
     else:
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SPEECH, asrbatch, read_jsonl
+from tests.conftest import SPEECH, WORDS, asrbatch, read_jsonl
 
 
 def test_help_imports_nothing_heavy():
@@ -176,3 +176,22 @@ def test_a_signal_ends_the_run_with_its_code_and_keeps_what_is_done(number, code
     assert process.wait(timeout=30) == code
     assert 1 <= len(read_jsonl(results)) < 40
     assert json.loads((tmp_path / "results.summary.json").read_text())["exit_reason"] == number.name
+
+
+@pytest.mark.slow
+def test_a_second_signal_ends_it_at_once_even_while_the_model_computes(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "asrbatch", "transcribe", WORDS, "--engine", "ctranslate2", "-v"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path.cwd())},
+    )
+    assert process.stderr
+    assert "ctranslate2" in process.stderr.readline()
+    time.sleep(3)  # it loads for a second, and then computes its first batch for several
+    process.send_signal(signal.SIGINT)
+    assert "once more to stop at once" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=1) == 130
+    process.stderr.close()
