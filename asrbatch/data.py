@@ -54,11 +54,14 @@ class Source:
 
     @property
     def part(self) -> str:
-        """What of the file is meant, as a suffix for keys and ids; empty for all of it."""
-        part = "" if self.channel is None else f"#c{self.channel}"
+        """What of the file is meant, as a suffix for keys and ids; empty for all of it.
+
+        It begins with `#`, which no content id holds, as in `#c1`, `#@8000+4000`, `#c1@8000+`.
+        """
+        part = "" if self.channel is None else f"c{self.channel}"
         if self.start_sample or self.num_samples is not None:
             part += f"@{self.start_sample}+{'' if self.num_samples is None else self.num_samples}"
-        return part
+        return f"#{part}" if part else ""
 
     @property
     def key(self) -> str:

@@ -108,7 +108,8 @@ def sync(path: Path) -> None:
 
 def write_atomically(path: Path, lines: Iterable[bytes]) -> None:
     """Write a file so that at any moment either the old or the new one is there, whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # The ledger's lock lets one process write at a time, so a killed one leaves no more than this.
+    temporary = path.with_name(f".{path.name}.tmp")
     try:
         with temporary.open("wb") as file:
             file.writelines(lines)

@@ -87,13 +87,29 @@ def test_a_renamed_file_is_known_by_its_content_but_a_copy_gets_its_own_line(out
     ledger.close()
 
 
-def test_parts_of_a_file_are_told_apart(out):
-    left, right = source(channel=0), source(channel=1)
-    write_all(out, transcript(content=f"c1{left.part}"))
+PARTS = [
+    source(),
+    source(channel=0),
+    source(channel=1),
+    source(start_sample=8000, num_samples=4000),
+    source(start_sample=8000),
+    source(num_samples=4000),
+    source(channel=1, start_sample=8000, num_samples=4000),
+]
+
+
+@pytest.mark.parametrize("done", PARTS, ids=lambda part: part.key)
+def test_parts_of_a_file_are_told_apart(done, out):
+    write_all(out, transcript(content=f"c1{done.part}"))
     ledger = Ledger(out)
-    assert ledger.is_done(left, 10, 20, "o1")
-    assert not ledger.is_done(right, 10, 20, "o1")
+    assert [part for part in PARTS if ledger.is_done(part, 10, 20, "o1")] == [done]
     ledger.close()
+
+
+def test_no_part_of_a_file_replaces_another(out):
+    write_all(out, *(transcript(content=f"c1{part.part}") for part in PARTS))
+    write_all(out, transcript(content="c1", options="o2"))
+    assert len(read_jsonl(out)) == len(PARTS)
 
 
 def test_a_recording_done_anew_replaces_its_old_line(out):

@@ -216,3 +216,28 @@ def test_the_fingerprint_leaves_out_what_cannot_change_a_text(tmp_path, tone):
     )
     (source,) = base._sources
     assert base._fingerprint(source) == fast._fingerprint(source)
+
+
+def test_spans_and_channels_of_one_file_are_recordings_of_their_own(engine, tmp_path):
+    samples = np.random.default_rng(0).normal(0, 0.1, (4 * SAMPLE_RATE, 2))
+    soundfile.write(tmp_path / "call.wav", samples, SAMPLE_RATE)
+    rows = [
+        {"path": "call.wav", "offset": 0, "duration": 1},
+        {"path": "call.wav", "offset": 1, "duration": 1.5},
+        {"path": "call.wav", "channel": 1},
+    ]
+    manifest = tmp_path / "calls.jsonl"
+    manifest.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = tmp_path / "results.jsonl"
+
+    transcripts = {(t.offset_s, t.channel): t for t in run(manifest, out)}
+
+    assert {key: t.duration_s for key, t in transcripts.items()} == {
+        (0, None): 1,
+        (1, None): 1.5,
+        (0, 1): 4,
+    }
+    assert transcripts[1, None].segments[0].start_s == 1
+    assert len({t.id for t in transcripts.values()}) == 3
+    assert list(run(manifest, out)) == []
+    assert len(read_jsonl(out)) == 3

@@ -276,7 +276,7 @@ def test_manifests_come_after_inputs():
 def test_spans_of_a_file_do_not_clash():
     touch("m/a.wav")
     write("m/l.jsonl", '{"path": "a.wav"}\n{"path": "a.wav", "offset": 1}\n')
-    assert [s.key for s in scan(["m", "m/l.jsonl"])] == ["a.wav", "a.wav@16000+"]
+    assert [s.key for s in scan(["m", "m/l.jsonl"])] == ["a.wav", "a.wav#@16000+"]
 
 
 def test_a_name_never_equals_the_key_of_another():
