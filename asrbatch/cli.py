@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -243,6 +244,8 @@ def _set_up_logging(*, quiet: bool, verbose: int) -> Console:
     level = logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO
     logging.basicConfig(handlers=[handler], level=logging.DEBUG if verbose > 1 else logging.WARNING)
     logging.getLogger("asrbatch").setLevel(level)
+    if verbose < 2:
+        warnings.simplefilter("ignore")  # deprecations inside vLLM and transformers
     return stderr
 
 

@@ -121,6 +121,19 @@ def test_a_second_run_skips_what_is_done(tone, tmp_path):
     assert len(read_jsonl(tmp_path / "results.jsonl")) == 2
 
 
+def test_a_model_that_cannot_be_loaded_exits_3_and_touches_nothing(tone, tmp_path):
+    tone("a.wav", folder=tmp_path / "in")
+    asrbatch("transcribe", "in", "--engine", "null", cwd=tmp_path)
+    before = (tmp_path / "results.jsonl").read_bytes()
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.bin").write_bytes(b"no weights")
+    done = asrbatch("transcribe", "in", "--model", "model", "--overwrite", "--quiet", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "cannot be loaded" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert (tmp_path / "results.jsonl").read_bytes() == before
+
+
 def test_another_run_on_the_same_results_exits_75(tone, tmp_path):
     from asrbatch.ledger import Ledger
 

@@ -242,7 +242,7 @@ def _load(spec: ModelSpec, config: EngineConfig, model_type: str) -> Any:
             use_tqdm_on_load=False,
             seed=0,
         )
-    except (RuntimeError, ValueError, OSError, ImportError, KeyError) as error:
+    except Exception as error:  # its configuration, its model code and torch raise all kinds
         msg = f"vLLM cannot start with {spec.path}: {error}"
         raise EngineError(msg) from error
 
