@@ -174,7 +174,8 @@ def _config(inputs: list[str] | None, options: dict[str, Any]) -> RunConfig:
     if not inputs and not options["manifest"]:
         msg = "inputs: none is given; name files, folders, globs or manifests"
         raise ConfigError(msg)
-    options["workers"] = options["workers"] or os.cpu_count()
+    if options["workers"] is None:
+        options["workers"] = os.cpu_count()
     return build_config(inputs or [], Options(**options))  # type: ignore[typeddict-item]
 
 

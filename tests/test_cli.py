@@ -44,6 +44,7 @@ def test_version():
         ([SPEECH, "--out", "."], "is a folder"),
         ([SPEECH, "--out", "/dev/full"], "no regular file"),
         ([SPEECH, "--model", "tinny", "--engine", "ctranslate2"], "'tinny'"),
+        ([SPEECH, "--workers", "0"], "workers: 0"),
         ([SPEECH, "--engine", "whisper"], "choose auto, vllm, ctranslate2 or null"),
         ([SPEECH, "--language", "klingon"], "'klingon'"),
         ([SPEECH, "--language", "zh", "--engine", "ctranslate2"], "English only"),

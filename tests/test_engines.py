@@ -44,9 +44,21 @@ def test_an_unknown_engine_or_model_is_refused_before_loading(engine, model, say
         resolve_model(EngineConfig(engine=engine, model=model))
 
 
+@pytest.mark.parametrize("engine", ["ctranslate2", "vllm"])
+def test_a_kind_of_numbers_that_the_engine_does_not_know_is_refused(engine):
+    with pytest.raises(ConfigError, match="'float33' is not known"):
+        resolve_model(EngineConfig(engine=engine, dtype="float33"))
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("batch_size", 0), ("max_num_seqs", 0), ("cpu_threads", -1), ("gpu_memory_utilization", 1.5)],
+    [
+        ("batch_size", 0),
+        ("max_num_seqs", 0),
+        ("cpu_threads", -1),
+        ("cpu_threads", 100_000),
+        ("gpu_memory_utilization", 1.5),
+    ],
 )
 def test_an_impossible_setting_is_refused(field, value):
     with pytest.raises(ConfigError, match=str(value)):

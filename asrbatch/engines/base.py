@@ -24,6 +24,19 @@ TOKENS_ALWAYS = 64
 """Room for the language tag and for very short segments."""
 
 
+MAX_CPU_THREADS = 1024
+"""More threads than any machine has cores; CTranslate2 crashes where the system gives it fewer."""
+
+DTYPES = {
+    "vllm": ("auto", "float32", "float16", "bfloat16"),
+    "ctranslate2": (
+        *("auto", "float32", "float16", "bfloat16", "int8", "int16"),
+        *("int8_float32", "int8_float16", "int8_bfloat16"),
+    ),
+}
+"""Kinds of numbers that each engine can compute with."""
+
+
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
     """How to run an engine. The names of vLLM's settings are vLLM's own."""
@@ -52,12 +65,22 @@ class EngineConfig:
             if getattr(self, name) is not None:
                 _require(name, getattr(self, name), at_least=1)
         _require("cpu_threads", self.cpu_threads, at_least=0)
+        if self.cpu_threads > MAX_CPU_THREADS:
+            msg = f"cpu threads: {self.cpu_threads} is too many; give at most {MAX_CPU_THREADS}"
+            raise ConfigError(msg)
         if not 0 < self.gpu_memory_utilization <= 1:
             msg = (
                 f"gpu memory utilization: {self.gpu_memory_utilization} is a share of the "
                 "memory; give a number above 0 and up to 1, such as 0.9"
             )
             raise ConfigError(msg)
+
+
+def check_dtype(engine: str, dtype: str) -> None:
+    """Raise ConfigError if an engine does not know a kind of numbers."""
+    if dtype not in DTYPES[engine]:
+        msg = f"dtype: {dtype!r} is not known to {engine}; choose {', '.join(DTYPES[engine])}"
+        raise ConfigError(msg)
 
 
 def _require(name: str, value: int, *, at_least: int) -> None:

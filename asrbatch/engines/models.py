@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
-from asrbatch.engines.base import ModelSpec
+from asrbatch.engines.base import ModelSpec, check_dtype
 from asrbatch.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -48,14 +48,15 @@ def resolve_model(config: EngineConfig) -> ModelSpec:
     if config.engine == "null":
         return ModelSpec("null", "null", None, "null")
     engine, note = _choose_engine(config)
+    if engine not in ("ctranslate2", "vllm"):
+        msg = f"engine: {config.engine!r} is not known; choose auto, vllm, ctranslate2 or null"
+        raise ConfigError(msg)
+    check_dtype(engine, config.dtype)
     if engine == "ctranslate2":
         _require_package("faster_whisper", "ctranslate2", "asrbatch[cpu]")
         return _resolve_ctranslate2(config.model, note)
-    if engine == "vllm":
-        _require_package("vllm", "vllm", "asrbatch[vllm]")
-        return _resolve_vllm(config.model, note)
-    msg = f"engine: {config.engine!r} is not known; choose auto, vllm, ctranslate2 or null"
-    raise ConfigError(msg)
+    _require_package("vllm", "vllm", "asrbatch[vllm]")
+    return _resolve_vllm(config.model, note)
 
 
 def _choose_engine(config: EngineConfig) -> tuple[str, str]:
