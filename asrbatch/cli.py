@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import warnings
 from contextlib import contextmanager
@@ -13,7 +12,14 @@ import typer
 
 import asrbatch
 from asrbatch import flags
-from asrbatch.errors import AsrBatchError, ConfigError, EngineError, LockedError, OutputError
+from asrbatch.errors import (
+    AsrBatchError,
+    ConfigError,
+    EngineError,
+    LockedError,
+    OutputError,
+    WorkerError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +35,7 @@ EXIT_CODES: tuple[tuple[type[AsrBatchError], int], ...] = (
     (ConfigError, EXIT_USAGE),
     (LockedError, EXIT_LOCKED),
     (EngineError, EXIT_ENGINE),
+    (WorkerError, EXIT_ENGINE),
     (OutputError, EXIT_ENGINE),
 )
 
@@ -105,6 +112,10 @@ def transcribe(
     gpu_memory_utilization: Annotated[float, typer.Option(help="vllm: share of the memory.")] = 0.9,
     tensor_parallel_size: Annotated[int, typer.Option(help="vllm: GPUs for one model.")] = 1,
     enforce_eager: Annotated[bool, typer.Option(help="vllm: without CUDA graphs.")] = False,
+    cache: Annotated[
+        bool,
+        typer.Option(help="Know again what any run has heard.", envvar="ASRBATCH_CACHE"),
+    ] = True,
     fail_fast: Annotated[bool, typer.Option(help="Stop at the first failure.")] = False,
     progress: Annotated[bool, typer.Option(help="Show a progress bar on a terminal.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings and errors.")] = False,
@@ -174,8 +185,6 @@ def _config(inputs: list[str] | None, options: dict[str, Any]) -> RunConfig:
     if not inputs and not options["manifest"]:
         msg = "inputs: none is given; name files, folders, globs or manifests"
         raise ConfigError(msg)
-    if options["workers"] is None:
-        options["workers"] = os.cpu_count()
     return build_config(inputs or [], Options(**options))  # type: ignore[typeddict-item]
 
 

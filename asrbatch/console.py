@@ -104,7 +104,10 @@ def format_time(seconds: float) -> str:
 def run_table(stats: RunStats) -> Table:
     """The table at the end of a run."""
     table = _table(f"asrbatch: {stats.engine}, {stats.model}")
-    table.add_row("files", f"{stats.done} done, {stats.failed} failed, {stats.skipped} skipped")
+    known = f" ({stats.recalled} known from others)" if stats.recalled else ""
+    table.add_row(
+        "files", f"{stats.done} done{known}, {stats.failed} failed, {stats.skipped} skipped"
+    )
     table.add_row("audio", f"{stats.audio_s / 3600:.3f} h in {stats.segments} segments")
     table.add_row("wall time", format_time(stats.elapsed_s))
     for stage in ("scan", "probe", "plan", "load", "decode", "engine", "write"):
@@ -134,8 +137,7 @@ def plan_table(prepared: Prepared, rtfx: float, rtfx_source: str) -> Table:
     audio_s = plan.num_samples / SAMPLE_RATE
     counts = plan.bucket_counts()
     table = _table("asrbatch scan")
-    skipped = f", {len(prepared.skipped)} done before" if prepared.skipped else ""
-    table.add_row("files", f"{len(recordings)} readable{skipped}")
+    table.add_row("files", f"{len(recordings)} readable")
     table.add_row("audio", f"{audio_s / 3600:.3f} h")
     table.add_row("codecs", _counted(Counter(r.info.codec for r in recordings)))
     table.add_row("rates", _counted(Counter(f"{r.info.sample_rate} Hz" for r in recordings)))

@@ -16,9 +16,15 @@ if TYPE_CHECKING:
 
     Waveform: TypeAlias = NDArray[np.float32]
     """Shape (T,), 16 kHz mono, float32; speech stays within [-1, 1]."""
+    Features: TypeAlias = NDArray[np.float32]
+    """Shape (num_mels, T), float32: a segment's log-mel."""
 
 SAMPLE_RATE = 16_000
 """Hz; what Whisper and Qwen3-ASR listen to (openai/whisper, `audio.py`)."""
+
+MIN_MODEL_SAMPLES = SAMPLE_RATE
+"""Shorter clips are padded to 1 s: Qwen3-ASR's encoder pads one-second tiles to the longest in
+the batch, so that what is shorter gets an answer that depends on its neighbours."""
 
 Cut: TypeAlias = Literal["pause", "quiet", "end"]
 """Why a segment ends where it ends: a pause, the quietest moment, or the end of the recording."""
@@ -32,6 +38,15 @@ class RawFormat:
     """One of `s8`, `u8`, `s16le`, `s16be`, `s24le`, `s24be`, `s32le`, `s32be`, `f32le`, `f32be`."""
     sample_rate: int
     channels: int
+
+
+@dataclass(frozen=True, slots=True)
+class MelParams:
+    """Which log-mel a model takes."""
+
+    num_mels: int
+    window_samples: int = 400
+    hop_samples: int = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +66,11 @@ class Source:
     language: str | None = None
     context: str | None = None
     session: str | None = None
+
+    @property
+    def offset_s(self) -> float:
+        """Where it begins in the file, in seconds."""
+        return round(self.start_sample / SAMPLE_RATE, 6)
 
     @property
     def part(self) -> str:

@@ -5,6 +5,7 @@
     ├── LockedError          another run writes to the same results: exit 75
     ├── OutputError          results cannot be written: exit 3
     ├── EngineError          the engine cannot start or go on: exit 3
+    ├── WorkerError          the worker processes cannot start: exit 3
     └── RecordingError       one recording cannot be transcribed: one failure line
         ├── AudioProbeError  its headers cannot be read
         ├── AudioDecodeError its samples cannot be read
@@ -33,6 +34,10 @@ class OutputError(AsrBatchError):
 
 class EngineError(AsrBatchError):
     """The engine cannot start, or cannot go on."""
+
+
+class WorkerError(AsrBatchError):
+    """The worker processes cannot start."""
 
 
 class RecordingError(AsrBatchError):

@@ -30,6 +30,7 @@ BatchSeconds = Annotated[
 BatchCount = Annotated[int, typer.Option(help="Segments in a batch.")]
 PaddingRatio = Annotated[float, typer.Option(help="Longest x count / sum in a batch, at most.")]
 Workers = Annotated[
-    int | None, typer.Option("--workers", "-j", help="Threads that decode.  [default: cores]")
+    int | None,
+    typer.Option("--workers", "-j", help="Processes that decode.  [default: cores to spare]"),
 ]
 Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more; twice: all.")]

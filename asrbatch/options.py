@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -41,6 +42,7 @@ class Options(TypedDict, total=False):
     workers: int | None
     raw_format: str | None
     overwrite: bool | None
+    cache: bool | None
     fail_fast: bool | None
     batch_size: int | None
     cpu_threads: int | None
@@ -65,7 +67,7 @@ _ENGINE_OPTIONS = (
     "tensor_parallel_size",
     "enforce_eager",
 )
-_RUN_OPTIONS = ("context", "chunk_seconds", "workers", "overwrite", "fail_fast")
+_RUN_OPTIONS = ("context", "chunk_seconds", "workers", "overwrite", "cache", "fail_fast")
 _BUDGET_OPTIONS = {
     "batch_seconds": "max_audio_s",
     "batch_count": "max_count",
@@ -80,6 +82,7 @@ def build_config(inputs: str | Path | Sequence[str | Path], options: Options) ->
         ConfigError: An option has a value that cannot be; the message says which and what to do.
     """
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    given.setdefault("cache", os.environ.get("ASRBATCH_CACHE", "1") not in ("0", "false", "no"))
     unknown = given.keys() - Options.__annotations__.keys()
     if unknown:
         names = ", ".join(sorted(unknown))

@@ -12,9 +12,10 @@ import orjson
 
 from asrbatch.console import plan_table
 from asrbatch.data import SAMPLE_RATE
+from asrbatch.engines import EngineConfig, resolve_model
 from asrbatch.errors import ConfigError
 from asrbatch.ledger import summary_path
-from asrbatch.pipeline import RunStats, prepare, scan_inputs
+from asrbatch.pipeline import RunStats, open_pool, prepare, scan_inputs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +47,9 @@ def print_plan(
         msg = f"rtfx: {rtfx:g} must be above 0"
         raise ConfigError(msg)
     stats = RunStats()
-    prepared = prepare(scan_inputs(config, stats), config, stats, lambda _source, _stat: False)
+    sources = scan_inputs(config, stats)
+    with open_pool(config, resolve_model(EngineConfig("null"))) as pool:
+        prepared = prepare(sources, config, stats, pool, lambda: False)
     speed, origin = (rtfx, "as given") if rtfx else _last_speed(Path(out))
     if as_json:
         plan = plan_summary(prepared, speed)

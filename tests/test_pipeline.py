@@ -1,7 +1,6 @@
 """The pipeline: scheduling, order, copies, failures; with engines that need no model."""
 
 import json
-import threading
 import time
 from itertools import pairwise
 
@@ -10,18 +9,18 @@ import pytest
 import soundfile
 
 import asrbatch.pipeline.run
-from asrbatch.data import SAMPLE_RATE, Failure, Hypothesis, Transcript
-from asrbatch.engines import EngineConfig
+from asrbatch.data import SAMPLE_RATE, Failure, Hypothesis, MelParams, Transcript
+from asrbatch.engines import EngineConfig, ModelSpec
 from asrbatch.errors import SegmentError
 from asrbatch.options import build_config
 from asrbatch.pipeline import Run, RunConfig
-from asrbatch.pipeline.frontend import SampleBudget
 from tests.conftest import read_jsonl
 
 
 class ScriptedEngine:
     """Answers last in, first out, one at a step, with the key of each segment; fake for order."""
 
+    concurrency = 2
     capacity = 4
     max_segment_samples = None
     languages = None
@@ -29,17 +28,19 @@ class ScriptedEngine:
     def __init__(self):
         self.queue = []
         self.most = 0
+        self.submitted = 0
         self.refused = set()
 
     @property
     def outstanding(self):
         return len(self.queue)
 
-    def submit(self, segment, waveform):
-        assert len(waveform) == segment.num_samples
+    def submit(self, segment, features):
+        assert features.shape == (128, max(segment.num_samples, SAMPLE_RATE) // 160)
         if segment.recording_id in self.refused:
             raise SegmentError("segment 0: too long for this engine")
         self.queue.append(segment)
+        self.submitted += 1
         self.most = max(self.most, len(self.queue))
 
     def step(self):
@@ -79,7 +80,7 @@ def test_the_engine_is_kept_full_and_never_holds_more_than_its_capacity(engine, 
     assert engine.most == engine.capacity
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("batch_count", [1, 512])
 def test_workers_and_batches_do_not_change_the_results(
     engine, tone, tmp_path, workers, batch_count
@@ -133,6 +134,7 @@ def test_copies_get_a_line_each_and_a_renamed_file_is_not_done_again(engine, ton
     (audio / "copy.wav").write_bytes(first.read_bytes())
     out = tmp_path / "results.jsonl"
     assert {t.path for t in run(audio, out)} == {"a.wav", "copy.wav"}
+    assert engine.submitted == 1
     first.rename(audio / "renamed.wav")
     again = run(audio, out)
     assert list(again) == []
@@ -182,30 +184,55 @@ def test_leaving_early_keeps_what_is_done(engine, tone, tmp_path):
     assert len(list(run(tmp_path / "in", out))) == 10 - 1
 
 
+def test_what_fails_once_fails_for_its_copies_too(engine, tone, tmp_path):
+    first = tone("a.wav")
+    (tmp_path / "b.wav").write_bytes(first.read_bytes())
+    engine.refused = {"a.wav", "b.wav"}
+    items = list(run(tmp_path))
+    assert [(type(item), item.path) for item in items] in (
+        [(Failure, "a.wav"), (Failure, "b.wav")],
+        [(Failure, "b.wav"), (Failure, "a.wav")],
+    )
+
+
+@pytest.fixture
+def shared_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASRBATCH_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(
+        asrbatch.pipeline.run,
+        "resolve_model",
+        lambda _: ModelSpec("ctranslate2", "scripted", None, "1", mel=MelParams(128)),
+    )
+
+
+def test_what_another_run_heard_is_known_under_any_name_without_the_engine(
+    shared_cache, engine, tone, tmp_path, monkeypatch
+):
+    path = tone("a.wav", folder=tmp_path / "in")
+    (first,) = run(tmp_path / "in", tmp_path / "one.jsonl", cache=True)
+    (tmp_path / "other").mkdir()
+    path.rename(tmp_path / "other" / "b.wav")
+    monkeypatch.setattr(asrbatch.pipeline.run, "load_engine", None)
+    again = run(tmp_path / "other", tmp_path / "two.jsonl", cache=True)
+    (known,) = again
+    assert (known.path, known.text, known.segments) == ("b.wav", first.text, first.segments)
+    assert (again.stats.done, again.stats.recalled) == (1, 1)
+    assert read_jsonl(tmp_path / "two.jsonl")[0]["text"] == first.text
+
+
+def test_other_options_are_not_answered_from_the_cache(shared_cache, engine, tone, tmp_path):
+    tone("a.wav", folder=tmp_path / "in")
+    list(run(tmp_path / "in", cache=True))
+    list(run(tmp_path / "in", cache=True, language="de"))
+    list(run(tmp_path / "in", cache=False))
+    assert engine.submitted == 3
+
+
 def test_fail_fast_stops_at_the_first_failure(engine, tone, tmp_path):
     tone("good.wav")
     (tmp_path / "bad.wav").write_bytes(b"no audio")
     items = list(run(tmp_path, fail_fast=True))
     assert [type(item) for item in items] == [Failure]
-
-
-def test_the_sample_budget_bounds_what_waits_and_lets_a_larger_piece_pass_alone():
-    budget, stopped = SampleBudget(10), threading.Event()
-    assert budget.acquire(25, stopped)
-    waiting = threading.Thread(target=budget.acquire, args=(1, stopped))
-    waiting.start()
-    waiting.join(0.1)
-    assert waiting.is_alive()
-    budget.release(25)
-    waiting.join(5)
-    assert not waiting.is_alive()
-
-
-def test_a_stopped_front_end_does_not_wait_for_room():
-    budget, stopped = SampleBudget(10), threading.Event()
-    budget.acquire(10, stopped)
-    stopped.set()
-    assert not budget.acquire(1, stopped)
 
 
 def test_the_fingerprint_leaves_out_what_cannot_change_a_text(tmp_path, tone):

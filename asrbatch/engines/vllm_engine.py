@@ -21,7 +21,7 @@ from asrbatch.languages import LANGUAGE_NAMES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from asrbatch.data import Segment, Waveform
+    from asrbatch.data import Features, Segment, Waveform
     from asrbatch.engines.base import EngineConfig, ModelSpec
 
 DEFAULT_MODEL_LEN = 4096
@@ -52,6 +52,7 @@ class VllmEngine:
             EngineError: vLLM cannot start.
         """
         self._config = config
+        self._mel = spec.mel
         self._model_type = _model_type(spec)
         self._llm = _load(spec, config, self._model_type)
         from vllm.model_executor.model_loader import get_model_cls
@@ -71,6 +72,11 @@ class VllmEngine:
         )
         self._refusals = _refusals()
         self._requests: dict[str, _Request] = {}
+
+    @property
+    def concurrency(self) -> int:
+        """Sequences that run at a time."""
+        return self._config.max_num_seqs
 
     @property
     def capacity(self) -> int:
@@ -98,10 +104,13 @@ class VllmEngine:
             return frozenset(LANGUAGE_NAMES)
         return frozenset(self._model.supported_languages)
 
-    def submit(self, segment: Segment, waveform: Waveform) -> None:
+    def submit(self, segment: Segment, audio: Waveform | Features) -> None:
         """Queue a segment; vLLM takes it up between two steps."""
         request = _Request(segment, None, time.perf_counter(), segment.language)
-        waveform = pad_waveform(waveform)
+        if self._mel is not None:
+            self._ask(request, audio)
+            return
+        waveform = pad_waveform(audio)
         if self._english_only:
             request.language = "en"
         elif segment.language is None and self._model.supports_explicit_language_detection:
@@ -125,9 +134,9 @@ class VllmEngine:
         """Stop the engine core and free its memory."""
         self._llm.llm_engine.engine_core.shutdown()
 
-    def _ask(self, request: _Request, waveform: Waveform) -> None:
+    def _ask(self, request: _Request, audio: Waveform | Features) -> None:
         budget = token_budget(request.segment, self._config.max_new_tokens)
-        self._enqueue(request, self._prompt(request, waveform), budget, None)
+        self._enqueue(request, self._prompt(request, audio), budget, None)
 
     def _enqueue(
         self,
@@ -150,17 +159,18 @@ class VllmEngine:
         # What comes back bears the number alone; `enqueue` may add a random suffix to it.
         self._requests[request_id.partition("-")[0]] = request
 
-    def _prompt(self, request: _Request, waveform: Waveform) -> Any:
+    def _prompt(self, request: _Request, audio: Waveform | Features) -> Any:
         segment = request.segment
+        given = (audio, SAMPLE_RATE) if self._mel is None else _ready_made(audio)
         if self._model_type == "qwen3_asr":
             text = qwen3_asr_prompt(segment.language, segment.context)
-            return {"prompt": text, "multi_modal_data": {"audio": (waveform, SAMPLE_RATE)}}
+            return {"prompt": text, "multi_modal_data": {"audio": given}}
         if self._model_type == "whisper":
             language = None if self._english_only else request.language
             return {
                 "encoder_prompt": {
                     "prompt": "",
-                    "multi_modal_data": {"audio": (waveform, SAMPLE_RATE)},
+                    "multi_modal_data": {"audio": given},
                 },
                 "decoder_prompt": whisper_prompt(language, segment.context),
             }
@@ -168,7 +178,7 @@ class VllmEngine:
 
         return self._model.get_generation_prompt(
             SpeechToTextParams(
-                audio=waveform,
+                audio=audio,
                 stt_config=self._stt_config,
                 model_config=self._model_config,
                 language=request.language,
@@ -208,6 +218,21 @@ class VllmEngine:
         return tokens
 
 
+def _ready_made(features: Features) -> dict[str, Any]:
+    """Features for vLLM's own processor to pass over (`Qwen3ASRMultiModalDataParser`).
+
+    It calls the mask optional, but the model wants it. No copy is made here.
+    """
+    import torch
+
+    num_frames = features.shape[1]
+    return {
+        "input_audio_features": torch.from_numpy(features),
+        "audio_feature_lengths": torch.tensor([num_frames]),
+        "feature_attention_mask": torch.ones((1, num_frames), dtype=torch.int64),
+    }
+
+
 def _model_type(spec: ModelSpec) -> str:
     path: Path | None = spec.path
     config = json.loads((path / "config.json").read_text("utf-8")) if path else {}
@@ -235,6 +260,8 @@ def _load(spec: ModelSpec, config: EngineConfig, model_type: str) -> Any:
             # Without a GPU there is no Triton to compile for.
             enforce_eager=config.enforce_eager or not on_gpu,
             limit_mm_per_prompt={"audio": 1},
+            # Log-mels come from the workers; computed in here they would come one by one.
+            enable_mm_embeds=spec.mel is not None,
             # Both, or each clip is hashed for caches that unique audio never hits.
             mm_processor_cache_gb=0,
             enable_prefix_caching=False,

@@ -50,7 +50,7 @@ class Assembly:
             mtime_ns=info.mtime_ns,
             session=source.session,
             channel=source.channel,
-            offset_s=round(source.start_sample / SAMPLE_RATE, 6),
+            offset_s=source.offset_s,
             duration_s=round(duration_s, 6),
             speech_s=round(duration_s, 6),
             skipped_s=0.0,

@@ -35,8 +35,10 @@ class RunConfig:
     """Code to force where a manifest names none; None lets the model decide."""
     context: str | None = None
     raw_format: RawFormat | None = None
-    workers: int = 2
-    """Threads that decode."""
+    workers: int | None = None
+    """Processes that decode; None is as many as there are cores to spare, and follows the run."""
+    cache: bool = True
+    """Keep results for other runs, and look there for what is known."""
     overwrite: bool = False
     fail_fast: bool = False
 
@@ -48,7 +50,7 @@ class RunConfig:
             )
             raise ConfigError(msg)
         self.budget.require_room_for(self.chunk_samples)
-        if self.workers < 1:
+        if self.workers is not None and self.workers < 1:
             msg = f"workers: {self.workers} is too few; give at least 1"
             raise ConfigError(msg)
         if self.language is not None and self.language not in LANGUAGE_NAMES:

@@ -1,36 +1,39 @@
-"""Worker threads that open, decode and cut, and hand over what the engine takes.
+"""Feeds the worker processes and streams what they produce, from a thread of its own.
 
-The codecs, soxr and BLAKE3 release the interpreter lock, so threads overlap with each other and
-with the engine.
+Each recording is first identified by its content, then judged (is it done, is it known?), and
+decoded only where the model must hear it. The thread keeps the workers busy while the main
+thread drives the engine; the bytes of the arena bound what waits between the two.
 """
 
 from __future__ import annotations
 
-import logging
+import os
 import queue
 import threading
-import time
+from collections import deque
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, TypeAlias
 
-from asrbatch.cut import cut
-from asrbatch.data import Failure, Segment
-from asrbatch.decode import decode
-from asrbatch.errors import RecordingError
-from asrbatch.identity import content_id
+from asrbatch.data import Failure
+from asrbatch.pipeline.jobs import Decode, Decoded, Identified, Identify, Produced, Refused
+from asrbatch.pipeline.workers import Crashed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from asrbatch.data import Recording, Waveform
+    from asrbatch.data import Features, Recording, Segment, Waveform
     from asrbatch.pipeline.config import RunConfig
+    from asrbatch.pipeline.jobs import Job, Reply
+    from asrbatch.pipeline.workers import WorkerPool
 
-logger = logging.getLogger(__name__)
+MAX_IDENTIFIED = 32
+"""Recordings that are hashed ahead: few, so that they are still in the page cache when read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A recording whose content id is known."""
+    """A recording that the model must hear."""
 
     recording: Recording
     recording_id: str
@@ -42,7 +45,8 @@ class Ready:
     """A segment for the engine."""
 
     segment: Segment
-    waveform: Waveform
+    audio: Waveform | Features
+    """In the arena; its room is given back when nothing refers to it any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +60,6 @@ class Closed:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """A recording whose content was done before."""
-
-    recording: Recording
-
-
-@dataclass(frozen=True, slots=True)
 class Failed:
     """A recording that could not be decoded."""
 
@@ -70,66 +67,53 @@ class Failed:
     failure: Failure
 
 
-Message: TypeAlias = Opened | Ready | Closed | Skipped | Failed
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A recording whose text is known already."""
+
+    recording: Recording
+    recording_id: str
+    answer: bytes | None
+    """From the result cache; None where this very file was done by an earlier run."""
 
 
-class SampleBudget:
-    """Bounds the decoded audio that waits for the engine; a single larger piece passes alone."""
-
-    def __init__(self, max_samples: int) -> None:
-        self._max = max_samples
-        self._held = 0
-        self._changed = threading.Condition()
-
-    def acquire(self, num_samples: int, stopped: threading.Event) -> bool:
-        """Wait for room; False if the run was stopped meanwhile."""
-        with self._changed:
-            self._changed.wait_for(
-                lambda: stopped.is_set() or not self._held or self._held + num_samples <= self._max
-            )
-            if stopped.is_set():
-                return False
-            self._held += num_samples
-            return True
-
-    def release(self, num_samples: int) -> None:
-        """Give room back."""
-        with self._changed:
-            self._held -= num_samples
-            self._changed.notify_all()
+Message: TypeAlias = Opened | Ready | Closed | Known | Failed
 
 
 class FrontEnd:
-    """Decodes recordings in the given order and streams messages through a queue."""
+    """Takes recordings in the given order and streams messages through a queue."""
 
     def __init__(
         self,
         recordings: Iterator[Recording],
         config: RunConfig,
-        is_content_done: Callable[[Recording, str], bool],
+        pool: WorkerPool,
+        judge: Callable[[Recording, str], Message | None],
     ) -> None:
-        """Start the workers.
+        """Start.
 
         Args:
             recordings: In the order of the plan.
-            config: Number of workers, chunk limit, memory budget.
-            is_content_done: Tells from the content id whether to skip a recording; called from
-                the workers.
+            config: Language and context that hold where a recording has none.
+            pool: Idle workers.
+            judge: Tells from the content id what to do with a recording, in this object's
+                thread: an `Opened` is decoded, any other message passed on, None is dropped.
         """
-        self._recordings = recordings
+        self._source = enumerate(recordings)
         self._config = config
-        self._is_content_done = is_content_done
-        self._next = threading.Lock()
-        self._stopped = threading.Event()
-        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-        self._budget = SampleBudget(round(config.budget.max_audio_s * 16_000))
-        self._running = config.workers
-        self._threads = [
-            threading.Thread(target=self._work, name=f"decode-{i}", daemon=True)
-            for i in range(config.workers)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._pool = pool
+        self._judge = judge
+        self._recordings: dict[int, Recording] = {}
+        """Those under way, by their position in the plan."""
+        self._jobs: deque[Job] = deque()
+        self._identified: deque[Job] = deque()
+        self._identifying: set[int] = set()
+        self._messages: queue.SimpleQueue[Message | Exception | None] = queue.SimpleQueue()
+        self._stopped = False
+        wake_reader, self._wake = os.pipe()
+        self._woken = Connection(wake_reader, writable=False)
+        self._thread = threading.Thread(target=self._run, name="front end", daemon=True)
+        self._thread.start()
 
     def get(self, timeout_s: float | None) -> Message | None:
         """Next message.
@@ -139,79 +123,91 @@ class FrontEnd:
 
         Raises:
             queue.Empty: Nothing came within `timeout_s`; None does not wait.
+            WorkerError: The workers cannot start.
         """
-        if not self._running:
-            return None
         message = self._messages.get(timeout_s is not None, timeout_s)
-        while message is None:
-            self._running -= 1
-            if not self._running:
-                return None
-            message = self._messages.get(timeout_s is not None, timeout_s)
-        if isinstance(message, Ready):
-            self._budget.release(len(message.waveform))
+        if isinstance(message, Exception):
+            raise message
         return message
 
+    @property
+    def num_waiting(self) -> int:
+        """Messages that have not been taken."""
+        return self._messages.qsize()
+
     def close(self) -> None:
-        """Stop the workers; what they hold is dropped."""
-        self._stopped.set()
-        self._budget.release(0)
-        for thread in self._threads:
-            thread.join()
+        """Stop; what the workers hold is dropped."""
+        self._stopped = True
+        os.close(self._wake)
+        self._thread.join()
+        self._woken.close()
 
-    def _work(self) -> None:
-        while not self._stopped.is_set():
-            with self._next:
-                recording = next(self._recordings, None)
-            if recording is None:
-                break
-            for message in self._messages_of(recording):
-                if isinstance(message, Ready) and not self._budget.acquire(
-                    len(message.waveform), self._stopped
-                ):
-                    break
-                self._messages.put(message)
-        self._messages.put(None)
-
-    def _messages_of(self, recording: Recording) -> Iterator[Message]:
-        """Everything there is to say about a recording; a failure of any kind costs only it."""
+    def _run(self) -> None:
         try:
-            yield from self._open(recording)
-        except RecordingError as error:
-            yield Failed(recording, failure_of(recording, error))
-        except Exception as error:
-            logger.debug("while decoding %s", recording.source.path, exc_info=True)
-            message = str(error) or type(error).__name__
-            failure = Failure(recording.source.key, "decode", type(error).__name__, message)
-            yield Failed(recording, failure)
+            while not self._stopped and self._dispatch():
+                for event in self._pool.receive(self._woken):
+                    self._handle(event)
+            self._messages.put(None)
+        except Exception as error:  # noqa: BLE001  (the main thread raises it)
+            self._messages.put(error)
 
-    def _open(self, recording: Recording) -> Iterator[Message]:
-        opened_at = time.perf_counter()
-        source = recording.source
-        recording_id = content_id(source.path) + source.part
-        if self._is_content_done(recording, recording_id):
-            yield Skipped(recording)
-            return
-        yield Opened(recording, recording_id, opened_at)
-        stream = decode(source, recording.info, self._config.raw_format)
-        busy_since, decode_s = opened_at, 0.0
-        for index, span in enumerate(cut(stream, self._config.chunk_samples)):
-            segment = Segment(
-                recording_id=source.key,
-                index=index,
-                start_sample=source.start_sample + span.start_sample,
-                num_samples=len(span.waveform),
-                cut=span.cut,
-                language=source.language or self._config.language,
-                context=source.context or self._config.context,
+    def _dispatch(self) -> bool:
+        """Give out jobs while there is room; False when there is nothing left to wait for."""
+        while (job := self._next_job()) is not None:
+            if not self._pool.submit(job):
+                self._jobs.appendleft(job)
+                break
+        return bool(self._jobs) or not self._pool.is_idle
+
+    def _next_job(self) -> Job | None:
+        """What was given back, else what can be decoded, else the next file to be hashed."""
+        if self._jobs:
+            return self._jobs.popleft()
+        if self._identified:
+            return self._identified.popleft()
+        if len(self._identifying) >= MAX_IDENTIFIED:
+            return None
+        index, recording = next(self._source, (-1, None))
+        if recording is None:
+            return None
+        self._recordings[index] = recording
+        self._identifying.add(index)
+        return Identify(index, recording)
+
+    def _handle(self, event: Reply | Crashed | Job) -> None:
+        match event:
+            case Identified():
+                self._open(event)
+            case Produced():
+                audio = self._pool.arena.read(event.slot)
+                self._messages.put(Ready(event.segment, audio))
+            case Decoded():
+                recording = self._recordings.pop(event.index)
+                self._messages.put(Closed(recording, event.flags, event.decode_s))
+            case Refused():
+                self._fail(event.index, event.failure)
+            case Crashed(Identify() | Decode() as job, text):
+                key = job.recording.source.key
+                self._fail(job.index, Failure(key, "decode", "WorkerCrash", text))
+            case Identify() | Decode():
+                self._jobs.append(event)
+
+    def _open(self, identified: Identified) -> None:
+        self._identifying.discard(identified.index)
+        recording = self._recordings[identified.index]
+        message = self._judge(recording, identified.recording_id)
+        if isinstance(message, Opened):
+            source = recording.source
+            language = source.language or self._config.language
+            context = source.context or self._config.context
+            self._identified.append(
+                Decode(identified.index, recording, identified.recording_id, language, context)
             )
-            decode_s += time.perf_counter() - busy_since
-            yield Ready(segment, span.waveform)
-            busy_since = time.perf_counter()
-        decode_s += time.perf_counter() - busy_since
-        yield Closed(recording, stream.flags, decode_s)
+        else:
+            del self._recordings[identified.index]
+        if message is not None:
+            self._messages.put(message)
 
-
-def failure_of(recording: Recording, error: RecordingError) -> Failure:
-    """The failure line of an error."""
-    return Failure(recording.source.key, error.stage, type(error).__name__, str(error))
+    def _fail(self, index: int, failure: Failure) -> None:
+        self._identifying.discard(index)
+        self._messages.put(Failed(self._recordings.pop(index), failure))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from asrbatch.data import Failure, Recording
-from asrbatch.errors import ConfigError, RecordingError
+from asrbatch.errors import ConfigError
+from asrbatch.pipeline.jobs import Probe, Probed
+from asrbatch.pipeline.workers import Crashed
 from asrbatch.plan import Plan, plan_batches
-from asrbatch.probe import probe
 from asrbatch.scan import scan
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from asrbatch.data import Source
     from asrbatch.pipeline.config import RunConfig
     from asrbatch.pipeline.stats import RunStats
+    from asrbatch.pipeline.workers import WorkerPool
+
+MAX_PROBED = 64
+"""Files in one job: enough that its way there and back costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +35,6 @@ class Prepared:
     plan: Plan
     failures: list[Failure]
     """Of files whose headers cannot be read."""
-    skipped: list[Source]
-    """Done before."""
 
 
 def scan_inputs(config: RunConfig, stats: RunStats) -> list[Source]:
@@ -48,37 +51,77 @@ def scan_inputs(config: RunConfig, stats: RunStats) -> list[Source]:
     return sources
 
 
+def leave_out_done(
+    sources: Sequence[Source], is_done: Callable[[Source, os.stat_result], bool], stats: RunStats
+) -> list[Source]:
+    """What is not done.
+
+    Args:
+        sources: What was scanned.
+        is_done: Tells from path, size and mtime whether a source was done before.
+        stats: Its clocks and counts.
+    """
+    with stats.clock("scan"):
+        todo = [source for source in sources if not _is_done(source, is_done)]
+    stats.skipped = len(sources) - len(todo)
+    return todo
+
+
 def prepare(
     sources: Sequence[Source],
     config: RunConfig,
     stats: RunStats,
-    is_done: Callable[[Source, os.stat_result], bool],
+    pool: WorkerPool,
+    is_stopping: Callable[[], bool],
 ) -> Prepared:
-    """Leave out what is done, probe the rest, and plan it.
+    """Probe and plan.
 
     Args:
-        sources: What was scanned.
+        sources: What there is to do.
         config: The run.
-        stats: Its clocks.
-        is_done: Tells from path, size and mtime whether a source was done before.
+        stats: Its clocks and counts.
+        pool: Idle workers; in here a header that crashes its reader would cost the run.
+        is_stopping: What is not probed by then is left out.
 
     Raises:
         ConfigError: The budget cannot hold a segment.
+        WorkerError: The workers cannot start.
     """
-    skipped: list[Source] = []
-    todo: list[Source] = []
-    with stats.clock("scan"):
-        for source in sources:
-            (skipped if _is_done(source, is_done) else todo).append(source)
-    with stats.clock("probe"), ThreadPoolExecutor(config.workers) as pool:
-        probed = list(pool.map(lambda source: _probe(source, config), todo))
+    with stats.clock("probe"):
+        probed = _probe(sources, pool, is_stopping)
     recordings = [p for p in probed if isinstance(p, Recording)]
     with stats.clock("plan"):
         # A recording of no samples is planned too: the decoder has the last word on its length.
         durations = [r.num_samples or None for r in recordings]
         plan = plan_batches(durations, config.budget, config.chunk_samples)
-    failures = [p for p in probed if isinstance(p, Failure)]
-    return Prepared(recordings, plan, failures, skipped)
+    stats.planned_files, stats.planned_samples = len(probed), plan.num_samples
+    return Prepared(recordings, plan, [p for p in probed if isinstance(p, Failure)])
+
+
+def _probe(
+    sources: Sequence[Source], pool: WorkerPool, is_stopping: Callable[[], bool]
+) -> list[Recording | Failure]:
+    """Read headers in the workers; in the order of the sources."""
+    size = max(1, min(MAX_PROBED, len(sources) // (4 * pool.num_workers)))
+    jobs = deque(
+        Probe(first, tuple(sources[first : first + size])) for first in range(0, len(sources), size)
+    )
+    found: dict[int, Recording | Failure] = {}
+    while (jobs or not pool.is_idle) and not is_stopping():
+        while jobs and pool.submit(jobs[0]):
+            jobs.popleft()
+        for event in pool.receive():
+            match event:
+                case Probed(first, infos):
+                    for index, info in enumerate(infos, first):
+                        found[index] = (
+                            info if isinstance(info, Failure) else Recording(sources[index], info)
+                        )
+                case Crashed(Probe(first, (source,)), text):
+                    found[first] = Failure(source.key, "probe", "WorkerCrash", text)
+                case Probe():
+                    jobs.append(event)
+    return [found[index] for index in sorted(found)]
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
@@ -93,10 +136,3 @@ def _is_done(source: Source, is_done: Callable[[Source, os.stat_result], bool]) 
         return is_done(source, source.path.stat())
     except OSError:
         return False  # the probe says what is wrong with it
-
-
-def _probe(source: Source, config: RunConfig) -> Recording | Failure:
-    try:
-        return Recording(source, probe(source.path, config.raw_format))
-    except RecordingError as error:
-        return Failure(source.key, error.stage, type(error).__name__, str(error))

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import queue
 import time
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import orjson
 
-from asrbatch.data import SAMPLE_RATE, Failure, Transcript
+from asrbatch.data import SAMPLE_RATE, Failure, Hypothesis, Transcript
 from asrbatch.engines import load_engine, resolve_model
-from asrbatch.errors import ConfigError, SegmentError
+from asrbatch.errors import ConfigError
 from asrbatch.identity import options_fingerprint
 from asrbatch.jsonl import write_atomically
 from asrbatch.ledger import Ledger, summary_path
-from asrbatch.pipeline.assembly import Assembly
-from asrbatch.pipeline.frontend import Closed, Failed, FrontEnd, Opened, Ready, Skipped, failure_of
-from asrbatch.pipeline.prepare import Prepared, prepare, scan_inputs
+from asrbatch.pipeline.collect import Collector
+from asrbatch.pipeline.feed import POLL_S, feed
+from asrbatch.pipeline.frontend import FrontEnd, Opened
+from asrbatch.pipeline.judge import Judge
+from asrbatch.pipeline.pool import open_pool
+from asrbatch.pipeline.prepare import Prepared, leave_out_done, prepare, scan_inputs
 from asrbatch.pipeline.stats import RunStats
+from asrbatch.result_cache import ResultCache, cache_path
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Generator, Iterator
 
-    from asrbatch.data import Hypothesis, Recording, Source
+    from asrbatch.data import Source
     from asrbatch.engines import Engine
     from asrbatch.pipeline.config import RunConfig
-from asrbatch.pipeline.frontend import Message
-
-POLL_S = 0.1
-"""How long an idle engine waits for the front end before it looks whether to stop."""
+    from asrbatch.pipeline.frontend import Message
+    from asrbatch.pipeline.workers import WorkerPool
 
 
 class Run:
@@ -40,8 +43,13 @@ class Run:
     finished and written. Closing the iterator, or `stop`, ends the run; finished work is kept.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: RunConfig, engine: Engine | None = None) -> None:
         """Check what can be checked before anything is loaded.
+
+        Args:
+            config: What to do.
+            engine: One that is loaded already, and stays so; else it is loaded where the model
+                must hear something.
 
         Raises:
             ConfigError: There is nothing to transcribe, or the model or the engine is not there.
@@ -54,17 +62,16 @@ class Run:
         for language in self._languages():
             self.spec.check_language(language)
         self.stats.model, self.stats.engine = self.spec.name, self.spec.engine
+        self._engine = engine
         self._ledger: Ledger | None = None
-        self._attempts: dict[str, int] = {}
         self._stop_reason: str | None = None
-        self._assemblies: dict[str, Assembly] = {}
         self._fingerprints: dict[tuple[str | None, str | None], str] = {}
 
     def stop(self, reason: str) -> None:
         """End the run after the step under way; safe to call from a signal handler."""
         self._stop_reason = reason
 
-    def _stopping(self) -> bool:
+    def _is_stopping(self) -> bool:
         return self._stop_reason is not None
 
     def __iter__(self) -> Generator[Transcript | Failure]:
@@ -74,11 +81,12 @@ class Run:
             ConfigError: The model does not know the language, or `out` holds something else.
             LockedError: Another run writes to the same results.
             EngineError: The engine cannot start or go on.
+            WorkerError: The worker processes cannot start.
             OutputError: The results cannot be written.
         """
         reason = "error"
         try:
-            for item in self._work(self._prepare()):
+            for item in self._work():
                 yield item
                 if isinstance(item, Failure) and self.config.fail_fast:
                     self.stop("fail-fast")
@@ -89,15 +97,24 @@ class Run:
         finally:
             self._finish(reason)
 
-    def _prepare(self) -> Prepared:
+    def _work(self) -> Iterator[Transcript | Failure]:
         config = self.config
         if config.out is not None:
             self._ledger = Ledger(config.out, overwrite=config.overwrite)
-        prepared = prepare(self._sources, config, self.stats, self._is_done)
-        self.stats.skipped = len(prepared.skipped)
-        self.stats.planned_files = len(prepared.recordings) + len(prepared.failures)
-        self.stats.planned_samples = prepared.plan.num_samples
-        return prepared
+        todo = leave_out_done(self._sources, self._is_done, self.stats)
+        is_shared = config.cache and self.spec.engine != "null"
+        with ExitStack() as stack:
+            cache = stack.enter_context(closing(ResultCache(cache_path() if is_shared else None)))
+            judge = Judge(self._ledger, cache, self._keys, self._fingerprint)
+            collector = Collector(
+                self.spec, self.stats, self._ledger, judge, self._fingerprint, self._keys
+            )
+            if todo:
+                pool = stack.enter_context(open_pool(config, self.spec))
+                prepared = prepare(todo, config, self.stats, pool, self._is_stopping)
+                for event in self._events(prepared, pool, judge, stack):
+                    yield from collector.take(event, self._engine)
+            collector.begin()
 
     def _is_done(self, source: Source, stat: os.stat_result) -> bool:
         return self._ledger is not None and self._ledger.is_done(
@@ -111,38 +128,37 @@ class Run:
             self._fingerprints[own] = options_fingerprint(options)
         return self._fingerprints[own]
 
-    def _work(self, prepared: Prepared) -> Iterator[Transcript | Failure]:
-        if not prepared.recordings:
-            yield from self._begin(prepared)
-            return
+    def _events(
+        self, prepared: Prepared, pool: WorkerPool, judge: Judge, stack: ExitStack
+    ) -> Iterator[Message | Hypothesis | Failure]:
+        """Everything that happens, from the first file opened to the last segment answered."""
         order = (prepared.recordings[i] for i in prepared.plan.recording_order())
         self.stats.work_started = time.perf_counter()
-        front_end = FrontEnd(order, self.config, self._is_content_done)
-        engine: Engine | None = None
-        try:
+        front_end = stack.enter_context(closing(FrontEnd(order, self.config, pool, judge)))
+        is_model_needed = False
+        while not (is_model_needed or self._is_stopping()):
+            try:
+                message = front_end.get(POLL_S)
+            except queue.Empty:
+                continue
+            if message is None:
+                break
+            yield message
+            is_model_needed = isinstance(message, Opened)
+        if is_model_needed:
+            self._load(stack)
+        # Not before: nothing can be wrong with the options any more.
+        yield from prepared.failures
+        if self._engine is not None:
+            yield from feed(front_end, self._engine, self.stats, self._is_stopping)
+
+    def _load(self, stack: ExitStack) -> None:
+        """Load the engine, now that the model must hear something."""
+        if self._engine is None:
             with self.stats.clock("load"):
-                engine = load_engine(self.spec, self.config.engine)
-                self._check_engine(engine)
-            self.stats.work_started = time.perf_counter()
-            yield from self._begin(prepared)
-            yield from self._feed(front_end, engine)
-        finally:
-            front_end.close()
-            if engine is not None:
-                engine.close()
-
-    def _begin(self, prepared: Prepared) -> Iterator[Failure]:
-        """Touch the results for the first time: nothing can be wrong with the options any more."""
-        if self._ledger is not None:
-            self._attempts = self._ledger.begin(self._keys)
-        for failure in prepared.failures:
-            yield self._fail(failure)
-
-    def _languages(self) -> list[str]:
-        languages = {source.language or self.config.language for source in self._sources}
-        return sorted(language for language in languages if language)
-
-    def _check_engine(self, engine: Engine) -> None:
+                self._engine = load_engine(self.spec, self.config.engine)
+            stack.callback(self._engine.close)
+        engine = self._engine
         longest = engine.max_segment_samples
         if longest is not None and self.config.chunk_samples > longest:
             msg = (
@@ -154,105 +170,9 @@ class Run:
         for language in self._languages():
             spec.check_language(language)
 
-    def _is_content_done(self, recording: Recording, recording_id: str) -> bool:
-        return self._ledger is not None and self._ledger.is_content_done(
-            recording_id, self._fingerprint(recording.source), recording.source, self._keys
-        )
-
-    def _feed(self, front_end: FrontEnd, engine: Engine) -> Iterator[Transcript | Failure]:
-        """The rolling queue: fill up, step, collect; no barrier from the first to the last."""
-        more = True
-        while (more or engine.outstanding) and not self._stopping():
-            while more and engine.outstanding < engine.capacity:
-                idle_since = time.perf_counter()
-                try:
-                    message = front_end.get(None if engine.outstanding else POLL_S)
-                except queue.Empty:
-                    if engine.outstanding:
-                        break
-                    self.stats.starved_s += time.perf_counter() - idle_since
-                    if self._stopping():
-                        return
-                    continue
-                if not engine.outstanding:
-                    self.stats.starved_s += time.perf_counter() - idle_since
-                if message is None:
-                    more = False
-                    break
-                yield from self._take(message, engine)
-            with self.stats.clock("engine"):
-                hypotheses = engine.step()
-            for hypothesis in hypotheses:
-                yield from self._collect(hypothesis)
-
-    def _take(self, message: Message, engine: Engine) -> Iterator[Transcript | Failure]:
-        key = (
-            message.segment.recording_id
-            if isinstance(message, Ready)
-            else message.recording.source.key
-        )
-        match message:
-            case Opened():
-                self._assemblies[key] = Assembly(
-                    message.recording, message.recording_id, message.opened_at
-                )
-            case Ready() if key in self._assemblies:
-                yield from self._submit(self._assemblies[key], message, engine)
-            case Closed() if key in self._assemblies:
-                self.stats.wall_s["decode"] += message.decode_s
-                self._assemblies[key].closed = message
-                yield from self._finish_recording(self._assemblies[key])
-            case Skipped():
-                self.stats.skipped += 1
-                self.stats.planned_files -= 1
-                self.stats.planned_samples -= message.recording.num_samples or 0
-            case Failed():
-                self._assemblies.pop(key, None)
-                self.stats.planned_samples -= message.recording.num_samples or 0
-                yield self._fail(message.failure)
-
-    def _submit(
-        self, assembly: Assembly, ready: Ready, engine: Engine
-    ) -> Iterator[Transcript | Failure]:
-        assembly.segments.append(ready.segment)
-        try:
-            with self.stats.clock("engine"):
-                engine.submit(ready.segment, ready.waveform)
-        except SegmentError as error:
-            # What else of the recording is under way is answered and then ignored.
-            del self._assemblies[ready.segment.recording_id]
-            yield self._fail(failure_of(assembly.recording, error))
-
-    def _collect(self, hypothesis: Hypothesis) -> Iterator[Transcript | Failure]:
-        assembly = self._assemblies.get(hypothesis.recording_id)
-        if assembly is None:
-            return
-        assembly.hypotheses[hypothesis.index] = hypothesis
-        self.stats.segments += 1
-        self.stats.tokens += len(hypothesis.tokens)
-        self.stats.engine_samples += assembly.segments[hypothesis.index].num_samples
-        yield from self._finish_recording(assembly)
-
-    def _finish_recording(self, assembly: Assembly) -> Iterator[Transcript]:
-        if not assembly.finished:
-            return
-        del self._assemblies[assembly.recording.source.key]
-        options = self._fingerprint(assembly.recording.source)
-        # What was opened while the model was loading must not be charged for it.
-        since = max(assembly.opened_at, self.stats.work_started or 0.0)
-        transcript = assembly.to_transcript(self.spec, options, time.perf_counter() - since)
-        with self.stats.clock("write"):
-            if self._ledger is not None:
-                self._ledger.write(transcript)
-        self.stats.add_done(transcript)
-        yield transcript
-
-    def _fail(self, failure: Failure) -> Failure:
-        failure = replace(failure, attempts=self._attempts.get(failure.path, 0) + 1)
-        if self._ledger is not None:
-            self._ledger.fail(failure)
-        self.stats.add_failure(failure)
-        return failure
+    def _languages(self) -> list[str]:
+        languages = {source.language or self.config.language for source in self._sources}
+        return sorted(language for language in languages if language)
 
     def _finish(self, reason: str) -> None:
         self.stats.stop_clocks()

@@ -34,6 +34,8 @@ class RunStats:
     failed: int = 0
     skipped: int = 0
     """Done by an earlier run."""
+    recalled: int = 0
+    """Among the done: of the same content as another, or known to the cache."""
     planned_files: int = 0
     planned_samples: int = 0
     done_samples: int = 0
@@ -46,7 +48,8 @@ class RunStats:
     wall_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     """By stage. Decoding is summed over the workers, which run beside the engine."""
     starved_s: float = 0.0
-    """The engine had nothing to do while work remained."""
+    """The engine had less than it can do at once, while work remained."""
+    num_workers: int = 0
     model: str = ""
     engine: str = ""
     exit_reason: str = "running"
@@ -89,7 +92,9 @@ class RunStats:
         """Fix the elapsed times at the end of a run."""
         now = time.perf_counter()
         self.elapsed_s = now - self.started
-        self.work_s = 0.0 if self.work_started is None else now - self.work_started
+        if self.work_started is not None:
+            # Files are decoded while the model loads; its time is apart all the same.
+            self.work_s = max(0.0, now - self.work_started - self.wall_s["load"])
 
     @property
     def slowest(self) -> list[tuple[float, str, float]]:
@@ -119,6 +124,7 @@ class RunStats:
             "schema": 1,
             "exit_reason": self.exit_reason,
             "files": {"done": self.done, "failed": self.failed, "skipped": self.skipped},
+            "recalled": self.recalled,
             "audio_hours": round(self.audio_s / 3600, 6),
             "segments": self.segments,
             "tokens": self.tokens,
@@ -129,6 +135,7 @@ class RunStats:
             "rtfx": round(rtfx, 3) if rtfx else None,
             "engine_rtfx": round(self.engine_rtfx, 3) if self.engine_rtfx else None,
             "starved_s": round(self.starved_s, 3),
+            "workers": self.num_workers,
             "peak_memory_bytes": peak_memory_bytes(),
             "slowest": [
                 {"path": path, "wall_s": round(wall, 3), "duration_s": round(duration, 3)}

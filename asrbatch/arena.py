@@ -1,0 +1,178 @@
+"""Shared memory from the workers to the main process: one flat file without a name.
+
+Arrays lie in it one after the other, each at a multiple of 64 bytes and as long as it is: no
+padding to a common length. A worker has a region of its own, in which it alone makes room, as in
+a ring; the main process reads in place and marks what it has done with. A full region makes its
+worker wait, so the bytes of the arena are the back-pressure.
+
+The worker computes features right into the arena, and the main process makes no copy: the first
+one is the engine's own (vLLM: where it sends the request to its core, or moves the features to
+the device; CTranslate2: where it pads segments to 30 s).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import tempfile
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+ALIGNMENT = 64
+"""Bytes: a cache line, and the widest vector register."""
+
+HELD, FREE = b"\1", b"\0"
+"""First byte of the header that precedes each array."""
+
+
+class Slot(NamedTuple):
+    """Where an array of float32 lies."""
+
+    offset: int
+    """Of its first byte in the arena."""
+    shape: tuple[int, ...]
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes from its header to the next one."""
+        return slot_bytes(self.shape)
+
+
+def slot_bytes(shape: tuple[int, ...]) -> int:
+    """Bytes that an array of float32 takes, with its header."""
+    size = int(np.prod(shape)) * np.float32().itemsize
+    return ALIGNMENT + -(-size // ALIGNMENT) * ALIGNMENT
+
+
+class Arena:
+    """The memory, as the main process or a worker sees it."""
+
+    def __init__(self, num_bytes: int, descriptor: int | None = None) -> None:
+        """Make it, or map the one of another process.
+
+        Args:
+            num_bytes: Its size; pages that are never written take no memory.
+            descriptor: Of the file, in a worker.
+        """
+        self._file = _nameless_file() if descriptor is None else descriptor
+        if descriptor is None:
+            os.ftruncate(self._file, num_bytes)
+        self._map = mmap.mmap(self._file, num_bytes)
+        self._held: dict[int, Slot] = {}
+
+    def fileno(self) -> int:
+        """Descriptor to hand to a worker."""
+        return self._file
+
+    def write(self, slot: Slot) -> NDArray[np.float32]:
+        """The array of a slot that a `Region` has made room for, to be filled."""
+        count = int(np.prod(slot.shape))
+        return np.frombuffer(self._map, np.float32, count, slot.offset).reshape(slot.shape)
+
+    def read(self, slot: Slot) -> NDArray[np.float32]:
+        """The array of a slot; its room is given back when nothing refers to it any more."""
+        size = int(np.prod(slot.shape)) * np.float32().itemsize
+        # An object for the arrays to keep alive: numpy forgets views in between.
+        owner = (ctypes.c_byte * size).from_buffer(self._map, slot.offset)
+        self._held[slot.offset] = slot
+        weakref.finalize(owner, self.release, slot).atexit = False
+        return np.frombuffer(memoryview(owner), np.float32).reshape(slot.shape)
+
+    def release(self, slot: Slot) -> None:
+        """Give the room of a slot back."""
+        self._held.pop(slot.offset, None)
+        self._map[slot.offset - ALIGNMENT : slot.offset - ALIGNMENT + 1] = FREE
+
+    def held_in(self, start: int, stop: int) -> list[Slot]:
+        """Slots between two offsets that are still read, in order."""
+        slots = list(self._held.values())
+        return sorted(slot for slot in slots if start <= slot.offset < stop)
+
+    def _mark(self, offset: int) -> None:
+        self._map[offset - ALIGNMENT : offset - ALIGNMENT + 1] = HELD
+
+    def _is_free(self, offset: int) -> bool:
+        return self._map[offset - ALIGNMENT : offset - ALIGNMENT + 1] == FREE
+
+    def close(self) -> None:
+        """Close the file; the memory goes when the last array does."""
+        os.close(self._file)
+
+
+class Region:
+    """A worker's part of the arena: a ring in which it makes room."""
+
+    def __init__(self, arena: Arena, start: int, stop: int, held: Iterable[Slot] = ()) -> None:
+        """Begin.
+
+        Args:
+            arena: All of it.
+            start: First byte of the region, a multiple of `ALIGNMENT`.
+            stop: First byte after it.
+            held: Slots that a worker before this one filled and that are still read, in order.
+        """
+        self._arena = arena
+        self._start, self._stop = start, stop
+        self._slots = deque(held)
+        self._next = self._end(self._slots[-1]) if self._slots else start
+
+    def allocate(self, shape: tuple[int, ...]) -> Slot | None:
+        """Make room for an array of float32.
+
+        Returns:
+            None while there is none: wait for the main process, and ask again.
+
+        Raises:
+            ValueError: The region is smaller than the array.
+        """
+        size = slot_bytes(shape)
+        if size > self._stop - self._start:
+            msg = (
+                f"arena: an array of {size} bytes exceeds the region of {self._stop - self._start}"
+            )
+            raise ValueError(msg)
+        while self._slots and self._arena._is_free(self._slots[0].offset):
+            self._slots.popleft()
+        header = self._place(size)
+        if header is None:
+            return None
+        slot = Slot(header + ALIGNMENT, shape)
+        self._arena._mark(slot.offset)
+        self._slots.append(slot)
+        self._next = header + size
+        return slot
+
+    def _place(self, size: int) -> int | None:
+        """Where the next array may begin with its header."""
+        if not self._slots:
+            return self._start
+        oldest = self._slots[0].offset - ALIGNMENT
+        if self._next > oldest:  # free: from here to the end, and from the start to the oldest
+            if self._next + size <= self._stop:
+                return self._next
+            return self._start if self._start + size <= oldest else None
+        return self._next if self._next + size <= oldest else None
+
+    @staticmethod
+    def _end(slot: Slot) -> int:
+        return slot.offset - ALIGNMENT + slot.num_bytes
+
+
+def _nameless_file() -> int:
+    """A file that goes with its last descriptor, however its processes end.
+
+    Not /dev/shm: containers give it 64 MB, and writing beyond is death by SIGBUS.
+    """
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("asrbatch", os.MFD_CLOEXEC)
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())

@@ -1,0 +1,176 @@
+"""Puts the answers together and writes what is finished."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from asrbatch.data import Failure, Hypothesis, Recording, Transcript
+from asrbatch.errors import SegmentError
+from asrbatch.pipeline.assembly import Assembly
+from asrbatch.pipeline.frontend import Closed, Failed, Known, Opened, Ready
+from asrbatch.pipeline.judge import recall, rename
+from asrbatch.pipeline.worker import failure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from asrbatch.data import Source
+    from asrbatch.engines import Engine, ModelSpec
+    from asrbatch.ledger import Ledger
+    from asrbatch.pipeline.frontend import Message
+    from asrbatch.pipeline.judge import Judge
+    from asrbatch.pipeline.stats import RunStats
+
+
+class Collector:
+    """Follows each recording from its first segment to its line."""
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        stats: RunStats,
+        ledger: Ledger | None,
+        judge: Judge,
+        fingerprint: Callable[[Source], str],
+        keys: frozenset[str],
+    ) -> None:
+        """Begin with nothing under way.
+
+        Args:
+            spec: The model that hears.
+            stats: Its clocks and counts.
+            ledger: Where to write; None keeps nothing.
+            judge: To be told what was heard.
+            fingerprint: Of everything that can change the text of a source.
+            keys: Of all recordings of this run.
+        """
+        self._spec = spec
+        self._stats = stats
+        self._ledger = ledger
+        self._judge = judge
+        self._fingerprint = fingerprint
+        self._keys = keys
+        self._attempts: dict[str, int] | None = None
+        self._assemblies: dict[str, Assembly] = {}
+
+    def begin(self) -> None:
+        """Touch the results for the first time, if that has not been done."""
+        if self._attempts is None:
+            self._attempts = {} if self._ledger is None else self._ledger.begin(self._keys)
+
+    def take(
+        self, event: Message | Hypothesis | Failure, engine: Engine | None
+    ) -> Iterator[Transcript | Failure]:
+        """Note what happened.
+
+        Args:
+            event: Of the front end, the engine, or the probe.
+            engine: To hand segments to.
+
+        Yields:
+            What was finished and written.
+        """
+        match event:
+            case Opened(recording, recording_id, opened_at):
+                assembly = Assembly(recording, recording_id, opened_at)
+                self._assemblies[recording.source.key] = assembly
+            case Ready() if engine is not None:
+                yield from self._submit(event, engine)
+            case Hypothesis():
+                yield from self._collect(event)
+            case Closed():
+                yield from self._close(event)
+            case Known():
+                yield from self._recall(event)
+            case Failed(recording, failure):
+                yield from self._give_up(recording, failure)
+            case Failure():
+                yield self._fail(event)
+
+    def _submit(self, ready: Ready, engine: Engine) -> Iterator[Failure]:
+        assembly = self._assemblies.get(ready.segment.recording_id)
+        if assembly is None:
+            return  # an earlier segment of it was refused
+        assembly.segments.append(ready.segment)
+        try:
+            with self._stats.clock("engine"):
+                engine.submit(ready.segment, ready.audio)
+        except SegmentError as error:
+            # What else of the recording is under way is answered and then ignored.
+            recording = assembly.recording
+            yield from self._give_up(recording, failure_of(recording.source, error))
+
+    def _collect(self, hypothesis: Hypothesis) -> Iterator[Transcript]:
+        assembly = self._assemblies.get(hypothesis.recording_id)
+        if assembly is None:
+            return
+        assembly.hypotheses[hypothesis.index] = hypothesis
+        self._stats.segments += 1
+        self._stats.tokens += len(hypothesis.tokens)
+        self._stats.engine_samples += assembly.segments[hypothesis.index].num_samples
+        yield from self._finish(assembly)
+
+    def _close(self, closed: Closed) -> Iterator[Transcript]:
+        self._stats.wall_s["decode"] += closed.decode_s
+        assembly = self._assemblies.get(closed.recording.source.key)
+        if assembly is not None:
+            assembly.closed = closed
+            yield from self._finish(assembly)
+
+    def _finish(self, assembly: Assembly) -> Iterator[Transcript]:
+        if not assembly.finished:
+            return
+        source = assembly.recording.source
+        del self._assemblies[source.key]
+        # What was opened while the model was loading must not be charged for it.
+        since = max(assembly.opened_at, self._stats.work_started or 0.0)
+        options = self._fingerprint(source)
+        transcript = assembly.to_transcript(self._spec, options, time.perf_counter() - since)
+        yield self._write(transcript)
+        for copy in self._judge.settle(assembly.recording_id, options, transcript):
+            self._count_recalled(copy)
+            yield self._write(rename(transcript, copy))
+
+    def _recall(self, known: Known) -> Iterator[Transcript]:
+        recording = known.recording
+        if known.answer is None:
+            self._stats.skipped += 1
+            self._stats.planned_files -= 1
+            self._stats.planned_samples -= recording.num_samples or 0
+            return
+        self._count_recalled(recording)
+        options = self._fingerprint(recording.source)
+        yield self._write(recall(known, self._spec, options))
+
+    def _count_recalled(self, recording: Recording) -> None:
+        self._stats.recalled += 1
+        self._stats.planned_samples -= recording.num_samples or 0  # the engine does not hear it
+
+    def _give_up(self, recording: Recording, failure: Failure) -> Iterator[Failure]:
+        assembly = self._assemblies.pop(recording.source.key, None)
+        copies = []
+        if assembly is not None:
+            options = self._fingerprint(recording.source)
+            copies = self._judge.settle(assembly.recording_id, options, None)
+        for each in (recording, *copies):
+            self._stats.planned_samples -= each.num_samples or 0
+            yield self._fail(replace(failure, path=each.source.key))
+
+    def _write(self, transcript: Transcript) -> Transcript:
+        self.begin()
+        with self._stats.clock("write"):
+            if self._ledger is not None:
+                self._ledger.write(transcript)
+        self._stats.add_done(transcript)
+        return transcript
+
+    def _fail(self, failure: Failure) -> Failure:
+        self.begin()
+        attempts = (self._attempts or {}).get(failure.path, 0) + 1
+        failure = replace(failure, attempts=attempts)
+        if self._ledger is not None:
+            self._ledger.fail(failure)
+        self._stats.add_failure(failure)
+        return failure

@@ -1,0 +1,70 @@
+"""The rolling queue: keeps the engine full from the first segment to the last, without a barrier."""
+
+from __future__ import annotations
+
+import queue
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from asrbatch.data import Hypothesis
+    from asrbatch.engines import Engine
+    from asrbatch.pipeline.frontend import FrontEnd, Message
+    from asrbatch.pipeline.stats import RunStats
+
+POLL_S = 0.1
+"""How long an idle engine waits for the front end before it looks whether to stop."""
+
+
+class StarvedClock:
+    """Sums the time in which the engine had less than it can do at once, while work remained."""
+
+    def __init__(self, stats: RunStats) -> None:
+        self._stats = stats
+        self._since: float | None = None
+
+    def tick(self, *, is_starved: bool) -> None:
+        """Count the time since the last tick, and say how it is from now on."""
+        now = time.perf_counter()
+        if self._since is not None:
+            self._stats.starved_s += now - self._since
+        self._since = now if is_starved else None
+
+
+def feed(
+    front_end: FrontEnd, engine: Engine, stats: RunStats, is_stopping: Callable[[], bool]
+) -> Iterator[Message | Hypothesis]:
+    """Take messages while the engine has room, and let it work.
+
+    Args:
+        front_end: Where segments come from.
+        engine: Whoever iterates submits each `Ready` to it before going on.
+        stats: Its clocks.
+        is_stopping: Asked between two steps.
+
+    Yields:
+        Messages of the front end, and hypotheses of the engine.
+    """
+    clock = StarvedClock(stats)
+    more = True
+    while (more or engine.outstanding) and not is_stopping():
+        while more and engine.outstanding < engine.capacity:
+            try:
+                message = front_end.get(None if engine.outstanding else POLL_S)
+            except queue.Empty:
+                if engine.outstanding or is_stopping():
+                    break
+                continue
+            if message is None:
+                more = False
+                break
+            yield message
+        clock.tick(is_starved=more and engine.outstanding < engine.concurrency)
+        if engine.outstanding:
+            with stats.clock("engine"):
+                hypotheses = engine.step()
+            clock.tick(is_starved=more and engine.outstanding < engine.concurrency)
+            yield from hypotheses
+    clock.tick(is_starved=False)

@@ -1,0 +1,105 @@
+"""What the main process asks of its workers, and what they reply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from asrbatch.arena import Slot
+    from asrbatch.data import AudioInfo, Failure, MelParams, RawFormat, Recording, Segment, Source
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """What a worker is told once."""
+
+    arena_bytes: int
+    region: tuple[int, int]
+    """First byte of its part of the arena, and the one after it."""
+    held: tuple[Slot, ...]
+    """Slots of the region that are still read: a worker before this one filled them."""
+    chunk_samples: int
+    min_samples: int
+    """Shorter segments are padded with zeros before their features are computed."""
+    mel: MelParams | None
+    """Features that the model takes; None where it takes the waveform."""
+    raw_format: RawFormat | None
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Read the headers of some sources."""
+
+    first: int
+    """Position of the first of them among all."""
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Identify:
+    """Hash a file."""
+
+    index: int
+    """Position of the recording in the plan."""
+    recording: Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """Decode, cut and compute features."""
+
+    index: int
+    recording: Recording
+    recording_id: str
+    language: str | None
+    context: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """Answers a `Probe`."""
+
+    first: int
+    infos: tuple[AudioInfo | Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """Answers an `Identify`."""
+
+    index: int
+    recording_id: str
+    """BLAKE3 of the bytes, with the part that is meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Produced:
+    """A segment lies in the arena; more follow for the same `Decode`."""
+
+    index: int
+    segment: Segment
+    slot: Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Answers a `Decode`: every segment has been handed over."""
+
+    index: int
+    flags: tuple[str, ...]
+    """Of the decoder."""
+    decode_s: float
+    """Seconds at work, waiting for room not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Answers an `Identify` or a `Decode`: the recording cannot be transcribed."""
+
+    index: int
+    failure: Failure
+
+
+Job: TypeAlias = Probe | Identify | Decode
+Reply: TypeAlias = Probed | Identified | Produced | Decoded | Refused

@@ -1,0 +1,100 @@
+"""How many workers, and how much memory they share."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from asrbatch.arena import Arena, slot_bytes
+from asrbatch.data import MIN_MODEL_SAMPLES
+from asrbatch.mel import num_frames
+from asrbatch.pipeline.jobs import WorkerSettings
+from asrbatch.pipeline.workers import WorkerPool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asrbatch.engines import ModelSpec
+    from asrbatch.pipeline.config import RunConfig
+
+logger = logging.getLogger(__name__)
+
+BYTES_PER_SAMPLE = 4
+"""Of a waveform; features take a fifth less."""
+
+MIN_REGION_SEGMENTS = 4
+"""A worker must be able to fill one segment while the engine reads others."""
+
+CORES_PER_WORKER = 8
+"""Where the model computes on the CPU, it needs seven of eight cores (BENCHMARKS.md)."""
+
+GPU_DEVICES = ("/dev/nvidiactl", "/dev/kfd")
+"""Of NVIDIA's and of AMD's driver."""
+
+MAX_DEFAULT_WORKERS = 16
+"""Decode 10,000 hours an hour and more; no GPU takes that."""
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def default_workers(engine: str) -> int:
+    """Cores that are there less what the engine needs."""
+    cores = num_cores()
+    if engine == "null":
+        return min(cores, MAX_DEFAULT_WORKERS)
+    # One core drives the engine, one is vLLM's own process.
+    spare = cores - 2 if has_gpu() else cores // CORES_PER_WORKER
+    return max(1, min(spare, MAX_DEFAULT_WORKERS))
+
+
+def has_gpu() -> bool:
+    """Whether a driver for a GPU is there, without asking torch, which takes seconds."""
+    return any(Path(device).exists() for device in GPU_DEVICES)
+
+
+@contextmanager
+def open_pool(config: RunConfig, spec: ModelSpec) -> Iterator[WorkerPool]:
+    """Start workers, and end them.
+
+    Args:
+        config: Number of workers, chunk limit, memory budget, raw format.
+        spec: The model, and so the features.
+    """
+    num_workers = max_workers = config.workers or default_workers(spec.engine)
+    if num_workers > num_cores():
+        logger.warning(
+            "workers: %d is more than the %d cores that are there; %d are used",
+            *(num_workers, num_cores(), num_cores()),
+        )
+        num_workers = max_workers = num_cores()
+    mel = spec.mel
+    chunk = (max(config.chunk_samples, MIN_MODEL_SAMPLES),)
+    shape = chunk if mel is None else (mel.num_mels, num_frames(chunk[0], mel))
+    region_bytes = max(
+        round(config.budget.max_audio_s * 16_000) * BYTES_PER_SAMPLE // max_workers,
+        MIN_REGION_SEGMENTS * slot_bytes(shape),
+    )
+    arena = Arena(region_bytes * max_workers)
+    settings = WorkerSettings(
+        arena_bytes=region_bytes * max_workers,
+        region=(0, 0),
+        held=(),
+        chunk_samples=config.chunk_samples,
+        min_samples=MIN_MODEL_SAMPLES,
+        mel=mel,
+        raw_format=config.raw_format,
+    )
+    pool = WorkerPool(arena, settings, num_workers, max_workers)
+    try:
+        yield pool
+    finally:
+        pool.close()
+        arena.close()

@@ -1,0 +1,190 @@
+"""A worker process: decodes, cuts and computes features, so that a crashing codec costs one file.
+
+Started by `asrbatch.pipeline.workers` with two descriptors: of a socket, over which jobs come and
+replies go as pickles, and of the arena, into which it writes what the engine takes.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections import deque
+from importlib import import_module
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from asrbatch.arena import Arena, Region
+from asrbatch.cut import cut
+from asrbatch.data import Failure, Segment
+from asrbatch.decode import decode
+from asrbatch.errors import RecordingError
+from asrbatch.identity import content_id
+from asrbatch.mel import log_mel, num_frames
+from asrbatch.pipeline.jobs import (
+    Decode,
+    Decoded,
+    Identified,
+    Identify,
+    Probe,
+    Probed,
+    Produced,
+    Refused,
+)
+from asrbatch.probe import probe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asrbatch.arena import Slot
+    from asrbatch.data import AudioInfo, Source, Waveform
+    from asrbatch.pipeline.jobs import Job, Reply, WorkerSettings
+
+logger = logging.getLogger(__name__)
+
+FLUSH_S = 0.005
+"""Replies of one job are sent together unless the first of them is older."""
+
+POLL_S = 0.002
+"""How often a worker without room looks whether there is some."""
+
+
+class Worker:
+    """Does jobs in the order in which they come."""
+
+    def __init__(self, connection: Connection, arena: Arena, settings: WorkerSettings) -> None:
+        self._connection = connection
+        self._arena = arena
+        self._settings = settings
+        self._region = Region(arena, *settings.region, settings.held)
+        self._jobs: deque[Job] = deque()
+        self._replies: list[Reply] = []
+        self._oldest_reply = 0.0
+
+    def run(self) -> None:
+        """Work until the main process closes the connection."""
+        self._send([])  # says that it has begun
+        while True:
+            if not self._jobs:
+                self._receive()
+            for reply in self._answer(self._jobs.popleft()):
+                self._reply(reply)
+            # Before the next job begins: who crashes is known by what was not answered.
+            self._flush()
+
+    def _answer(self, job: Job) -> Iterator[Reply]:
+        if isinstance(job, Probe):
+            infos = (_probe(source, self._settings) for source in job.sources)
+            yield Probed(job.first, tuple(infos))
+            return
+        stage = "identify" if isinstance(job, Identify) else "decode"
+        try:
+            if isinstance(job, Identify):
+                source = job.recording.source
+                yield Identified(job.index, content_id(source.path) + source.part)
+            else:
+                yield from self._decode(job)
+        except RecordingError as error:
+            yield Refused(job.index, failure_of(job.recording.source, error))
+        except Exception as error:  # whatever it is, it costs this recording only
+            logger.debug("while decoding %s", job.recording.source.path, exc_info=True)
+            message = str(error) or type(error).__name__
+            failure = Failure(job.recording.source.key, stage, type(error).__name__, message)
+            yield Refused(job.index, failure)
+
+    def _decode(self, job: Decode) -> Iterator[Reply]:
+        source = job.recording.source
+        stream = decode(source, job.recording.info, self._settings.raw_format)
+        busy_s, since = 0.0, time.perf_counter()
+        for index, span in enumerate(cut(stream, self._settings.chunk_samples)):
+            segment = Segment(
+                recording_id=source.key,
+                index=index,
+                start_sample=source.start_sample + span.start_sample,
+                num_samples=len(span.waveform),
+                cut=span.cut,
+                language=job.language,
+                context=job.context,
+            )
+            busy_s += time.perf_counter() - since
+            slot = self._allocate(self._shape(len(span.waveform)))
+            since = time.perf_counter()
+            self._fill(slot, span.waveform)
+            yield Produced(job.index, segment, slot)
+        yield Decoded(job.index, stream.flags, busy_s + time.perf_counter() - since)
+
+    def _shape(self, num_samples: int) -> tuple[int, ...]:
+        mel = self._settings.mel
+        if mel is None:
+            return (num_samples,)
+        return (mel.num_mels, num_frames(max(num_samples, self._settings.min_samples), mel))
+
+    def _fill(self, slot: Slot, waveform: Waveform) -> None:
+        """Write what the engine takes right to where it will read it."""
+        out = self._arena.write(slot)
+        if self._settings.mel is None:
+            out[:] = waveform
+            return
+        missing = self._settings.min_samples - len(waveform)
+        padded = np.pad(waveform, (0, missing)) if missing > 0 else waveform
+        log_mel(padded, self._settings.mel, out)
+
+    def _allocate(self, shape: tuple[int, ...]) -> Slot:
+        """Make room; wait for the engine where there is none."""
+        while (slot := self._region.allocate(shape)) is None:
+            self._flush()
+            if self._connection.poll(POLL_S):
+                self._receive()
+        return slot
+
+    def _receive(self) -> None:
+        try:
+            self._jobs += self._connection.recv()
+        except (EOFError, ConnectionError):
+            raise SystemExit from None  # the main process has ended, or wants no more
+
+    def _reply(self, reply: Reply) -> None:
+        now = time.monotonic()
+        if not self._replies:
+            self._oldest_reply = now
+        self._replies.append(reply)
+        if now - self._oldest_reply > FLUSH_S:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._replies:
+            self._send(self._replies)
+            self._replies = []
+
+    def _send(self, replies: list[Reply]) -> None:
+        try:
+            self._connection.send(replies)
+        except ConnectionError:
+            raise SystemExit from None
+
+
+def failure_of(source: Source, error: RecordingError) -> Failure:
+    """The failure line of an error."""
+    return Failure(source.key, error.stage, type(error).__name__, str(error))
+
+
+def _probe(source: Source, settings: WorkerSettings) -> AudioInfo | Failure:
+    try:
+        return probe(source.path, settings.raw_format)
+    except RecordingError as error:
+        return failure_of(source, error)
+
+
+def main() -> None:
+    """Serve the descriptors named on the command line."""
+    connection = Connection(int(sys.argv[1]))
+    try:
+        settings: WorkerSettings = connection.recv()
+    except (EOFError, ConnectionError):
+        return
+    # Now, so that the first file is not charged for it.
+    for name in ("scipy.fft", "soundfile", "soxr"):
+        import_module(name)
+    Worker(connection, Arena(settings.arena_bytes, int(sys.argv[2])), settings).run()
