@@ -99,6 +99,14 @@ def transcribe(
     workers: flags.Workers = None,
     batch_size: Annotated[int, typer.Option(help="ctranslate2: segments at a time.")] = 8,
     cpu_threads: Annotated[int, typer.Option(help="ctranslate2: threads; 0 is all cores.")] = 0,
+    short_windows: Annotated[
+        bool | None,
+        typer.Option(
+            "--short-windows/--full-windows",
+            help="ctranslate2: encode short segments as they are, or padded to 30 s.  "
+            "[default: short with tiny.en, which is shown to do no harm]",
+        ),
+    ] = None,
     max_num_seqs: Annotated[
         int, typer.Option("--max-num-seqs", "--concurrency", help="vllm: segments at a time.")
     ] = 256,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asrbatch.data import SAMPLE_RATE
+from asrbatch.data import MIN_MODEL_SAMPLES, SAMPLE_RATE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +38,22 @@ def num_frames(num_samples: int, params: MelParams) -> int:
     return num_samples // params.hop_samples
 
 
+def input_shape(num_samples: int, params: MelParams | None) -> tuple[int, ...]:
+    """Shape of what a model takes of a segment: features, or the waveform where it takes those."""
+    if params is None:
+        return (num_samples,)
+    return (params.num_mels, num_frames(max(num_samples, MIN_MODEL_SAMPLES), params))
+
+
+def write_input(waveform: Waveform, params: MelParams | None, out: Waveform | Features) -> None:
+    """Write what a model takes of a segment into an array of `input_shape`."""
+    if params is None:
+        out[:] = waveform
+        return
+    missing = MIN_MODEL_SAMPLES - len(waveform)
+    log_mel(np.pad(waveform, (0, missing)) if missing > 0 else waveform, params, out)
+
+
 def log_mel(waveform: Waveform, params: MelParams, out: Features) -> Features:
     """Compute the features of one segment.
 
@@ -45,7 +61,7 @@ def log_mel(waveform: Waveform, params: MelParams, out: Features) -> Features:
         waveform: Shape (T,), float32, 16 kHz mono, longer than half a window.
         params: What the model takes.
         out: Shape (num_mels, num_frames(T, params)), float32; written once, for example right
-            into shared memory.
+            into shared memory. If it is longer, silence follows the waveform.
 
     Returns:
         `out`.
@@ -53,11 +69,17 @@ def log_mel(waveform: Waveform, params: MelParams, out: Features) -> Features:
     import scipy.fft
 
     window, filters = _window(params.window_samples), _filters(params)
-    padded = np.pad(waveform, params.window_samples // 2, mode="reflect")
+    reach = params.window_samples // 2
+    # No frame beyond hears anything.
+    heard = min(out.shape[1], -(-(len(waveform) + reach) // params.hop_samples))
+    silence = min(out.shape[1] * params.hop_samples - len(waveform), params.window_samples)
+    signal = np.pad(waveform, (0, silence)) if silence > 0 else waveform
+    padded = np.pad(signal, reach, mode="reflect")
     frames = np.lib.stride_tricks.sliding_window_view(padded, params.window_samples)
-    frames = frames[:: params.hop_samples][: out.shape[1]]
-    for start in range(0, len(frames), BLOCK_FRAMES):
-        block = slice(start, start + BLOCK_FRAMES)
+    frames = frames[:: params.hop_samples][:heard]
+    out[:, heard:] = FLOOR
+    for start in range(0, heard, BLOCK_FRAMES):
+        block = slice(start, min(start + BLOCK_FRAMES, heard))
         spectrum = scipy.fft.rfft(frames[block] * window, axis=1)
         power = spectrum.real**2 + spectrum.imag**2
         np.matmul(filters, power.T, out=out[:, block])

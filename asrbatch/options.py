@@ -46,6 +46,7 @@ class Options(TypedDict, total=False):
     fail_fast: bool | None
     batch_size: int | None
     cpu_threads: int | None
+    short_windows: bool | None
     max_num_seqs: int | None
     max_model_len: int | None
     max_new_tokens: int | None
@@ -60,6 +61,7 @@ _ENGINE_OPTIONS = (
     "dtype",
     "batch_size",
     "cpu_threads",
+    "short_windows",
     "max_num_seqs",
     "max_model_len",
     "max_new_tokens",

@@ -15,8 +15,12 @@ import orjson
 import pytest
 import soundfile
 
+from asrbatch.mel import input_shape, write_input
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from asrbatch.data import MelParams
 
 DATA = Path(__file__).parent / "data"
 SPEECH = DATA / "speech"
@@ -54,6 +58,13 @@ def asrbatch(*arguments: str | Path, **options: Any) -> subprocess.CompletedProc
     """Run the command line as a user does."""
     command = [sys.executable, "-m", "asrbatch", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def model_input(waveform: np.ndarray, mel: MelParams | None) -> np.ndarray:
+    """What an engine takes of a segment, as the workers make it."""
+    out = np.empty(input_shape(len(waveform), mel), np.float32)
+    write_input(waveform, mel, out)
+    return out
 
 
 @pytest.fixture

@@ -14,18 +14,20 @@ from asrbatch.decode import decode
 from asrbatch.engines import EngineConfig, load_engine, resolve_model
 from asrbatch.errors import SegmentError
 from asrbatch.probe import probe
-from tests.conftest import WORDS
+from tests.conftest import WORDS, model_input
 
 
 def main(model: str) -> None:
     config = EngineConfig("vllm", model, "float32", max_num_seqs=8)
-    engine = load_engine(resolve_model(config), config)
+    spec = resolve_model(config)
+    engine = load_engine(spec, config)
     path = WORDS / "en-04.flac"
     speech = np.concatenate(list(decode(Source(path, path.name), probe(path))))
     answers = {}
 
     def ask(name, samples, **fields):
-        engine.submit(Segment(name, 0, 0, len(samples), "end", **fields), samples)
+        audio = model_input(samples, spec.mel)
+        engine.submit(Segment(name, 0, 0, len(samples), "end", **fields), audio)
 
     def collect():
         while engine.outstanding:

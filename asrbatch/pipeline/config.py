@@ -73,6 +73,7 @@ class RunConfig:
             "revision": spec.revision,
             "dtype": self.engine.dtype,
             "max_new_tokens": self.engine.max_new_tokens,
+            "short_windows": self.engine.short_windows,
             "chunk_samples": self.chunk_samples,
             "language": source.language or self.language,
             "context": source.context or self.context,

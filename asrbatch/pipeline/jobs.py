@@ -20,8 +20,6 @@ class WorkerSettings:
     held: tuple[Slot, ...]
     """Slots of the region that are still read: a worker before this one filled them."""
     chunk_samples: int
-    min_samples: int
-    """Shorter segments are padded with zeros before their features are computed."""
     mel: MelParams | None
     """Features that the model takes; None where it takes the waveform."""
     raw_format: RawFormat | None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from asrbatch.arena import Arena, slot_bytes
-from asrbatch.data import MIN_MODEL_SAMPLES
-from asrbatch.mel import num_frames
+from asrbatch.machine import has_gpu, num_cores
+from asrbatch.mel import input_shape
 from asrbatch.pipeline.jobs import WorkerSettings
 from asrbatch.pipeline.workers import WorkerPool
 
@@ -31,18 +29,8 @@ MIN_REGION_SEGMENTS = 4
 CORES_PER_WORKER = 8
 """Where the model computes on the CPU, it needs seven of eight cores (BENCHMARKS.md)."""
 
-GPU_DEVICES = ("/dev/nvidiactl", "/dev/kfd")
-"""Of NVIDIA's and of AMD's driver."""
-
 MAX_DEFAULT_WORKERS = 16
 """Decode 10,000 hours an hour and more; no GPU takes that."""
-
-
-def num_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def default_workers(engine: str) -> int:
@@ -53,11 +41,6 @@ def default_workers(engine: str) -> int:
     # One core drives the engine, one is vLLM's own process.
     spare = cores - 2 if has_gpu() else cores // CORES_PER_WORKER
     return max(1, min(spare, MAX_DEFAULT_WORKERS))
-
-
-def has_gpu() -> bool:
-    """Whether a driver for a GPU is there, without asking torch, which takes seconds."""
-    return any(Path(device).exists() for device in GPU_DEVICES)
 
 
 @contextmanager
@@ -76,8 +59,7 @@ def open_pool(config: RunConfig, spec: ModelSpec) -> Iterator[WorkerPool]:
         )
         num_workers = max_workers = num_cores()
     mel = spec.mel
-    chunk = (max(config.chunk_samples, MIN_MODEL_SAMPLES),)
-    shape = chunk if mel is None else (mel.num_mels, num_frames(chunk[0], mel))
+    shape = input_shape(config.chunk_samples, mel)
     region_bytes = max(
         round(config.budget.max_audio_s * 16_000) * BYTES_PER_SAMPLE // max_workers,
         MIN_REGION_SEGMENTS * slot_bytes(shape),
@@ -88,7 +70,6 @@ def open_pool(config: RunConfig, spec: ModelSpec) -> Iterator[WorkerPool]:
         region=(0, 0),
         held=(),
         chunk_samples=config.chunk_samples,
-        min_samples=MIN_MODEL_SAMPLES,
         mel=mel,
         raw_format=config.raw_format,
     )

@@ -14,15 +14,13 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from asrbatch.arena import Arena, Region
 from asrbatch.cut import cut
 from asrbatch.data import Failure, Segment
 from asrbatch.decode import decode
 from asrbatch.errors import RecordingError
 from asrbatch.identity import content_id
-from asrbatch.mel import log_mel, num_frames
+from asrbatch.mel import input_shape, write_input
 from asrbatch.pipeline.jobs import (
     Decode,
     Decoded,
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asrbatch.arena import Slot
-    from asrbatch.data import AudioInfo, Source, Waveform
+    from asrbatch.data import AudioInfo, Source
     from asrbatch.pipeline.jobs import Job, Reply, WorkerSettings
 
 logger = logging.getLogger(__name__)
@@ -95,7 +93,7 @@ class Worker:
             yield Refused(job.index, failure)
 
     def _decode(self, job: Decode) -> Iterator[Reply]:
-        source = job.recording.source
+        source, mel = job.recording.source, self._settings.mel
         stream = decode(source, job.recording.info, self._settings.raw_format)
         busy_s, since = 0.0, time.perf_counter()
         for index, span in enumerate(cut(stream, self._settings.chunk_samples)):
@@ -109,27 +107,12 @@ class Worker:
                 context=job.context,
             )
             busy_s += time.perf_counter() - since
-            slot = self._allocate(self._shape(len(span.waveform)))
+            slot = self._allocate(input_shape(len(span.waveform), mel))
             since = time.perf_counter()
-            self._fill(slot, span.waveform)
+            # Right to where the engine will read it.
+            write_input(span.waveform, mel, self._arena.write(slot))
             yield Produced(job.index, segment, slot)
         yield Decoded(job.index, stream.flags, busy_s + time.perf_counter() - since)
-
-    def _shape(self, num_samples: int) -> tuple[int, ...]:
-        mel = self._settings.mel
-        if mel is None:
-            return (num_samples,)
-        return (mel.num_mels, num_frames(max(num_samples, self._settings.min_samples), mel))
-
-    def _fill(self, slot: Slot, waveform: Waveform) -> None:
-        """Write what the engine takes right to where it will read it."""
-        out = self._arena.write(slot)
-        if self._settings.mel is None:
-            out[:] = waveform
-            return
-        missing = self._settings.min_samples - len(waveform)
-        padded = np.pad(waveform, (0, missing)) if missing > 0 else waveform
-        log_mel(padded, self._settings.mel, out)
 
     def _allocate(self, shape: tuple[int, ...]) -> Slot:
         """Make room; wait for the engine where there is none."""
