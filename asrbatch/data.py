@@ -6,11 +6,10 @@ Time is held in integer samples at 16 kHz (`SAMPLE_RATE`); seconds appear only i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
     from numpy.typing import NDArray
 
@@ -53,8 +52,8 @@ class MelParams:
 class Source:
     """One thing to transcribe as the user named it; nothing has been opened yet."""
 
-    path: Path
-    """What to open."""
+    location: str | Path
+    """What to open; a million of them are lighter as plain strings."""
     name: str
     """Path relative to its input root, `/` separators: the `path` of the results."""
     start_sample: int = 0
@@ -68,6 +67,11 @@ class Source:
     session: str | None = None
 
     @property
+    def path(self) -> Path:
+        """What to open."""
+        return Path(self.location)
+
+    @property
     def offset_s(self) -> float:
         """Where it begins in the file, in seconds."""
         return round(self.start_sample / SAMPLE_RATE, 6)
@@ -78,10 +82,12 @@ class Source:
 
         It begins with `#`, which no content id holds, as in `#c1`, `#@8000+4000`, `#c1@8000+`.
         """
+        if self.channel is None and not self.start_sample and self.num_samples is None:
+            return ""
         part = "" if self.channel is None else f"c{self.channel}"
         if self.start_sample or self.num_samples is not None:
             part += f"@{self.start_sample}+{'' if self.num_samples is None else self.num_samples}"
-        return f"#{part}" if part else ""
+        return f"#{part}"
 
     @property
     def key(self) -> str:

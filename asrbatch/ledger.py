@@ -8,8 +8,7 @@ the old one is dropped when the ledger is closed, or opened the next time.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from filelock import FileLock, Timeout
@@ -37,11 +36,11 @@ logger = logging.getLogger(__name__)
 SYNC_INTERVAL_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
+class _Done(NamedTuple):
     size_bytes: int
     mtime_ns: int
     options: str
+    id: str
 
 
 def failures_path(out: Path) -> Path:
@@ -72,7 +71,7 @@ class Ledger:
         self.out = out
         self._overwrite = overwrite
         self._keys: dict[str, _Done] = {}
-        self._contents: dict[tuple[str, str], frozenset[str]] = {}
+        self._contents: dict[tuple[str, str], frozenset[str]] | None = None
         self._failures: dict[str, Failure] = {}
         self._stale = False
         lock = out.with_name(f"{out.name}.lock")
@@ -103,7 +102,7 @@ class Ledger:
         except (OSError, KeyError, TypeError) as error:
             raise output_error(self.out, error) from error
         if self._overwrite:
-            self._keys, self._contents, self._stale = {}, {}, False
+            self._keys, self._stale = {}, False
 
     def _read_results(self) -> None:
         repair_tail(self.out)
@@ -116,10 +115,16 @@ class Ledger:
     def _remember(self, row: dict[str, Any]) -> None:
         key = _key(row)
         self._stale = self._stale or key in self._keys
-        self._keys[key] = _Done(row["size_bytes"], row["mtime_ns"], row["options"])
-        # Replaced and never changed: the workers look at it meanwhile.
-        content = (row["id"], row["options"])
-        self._contents[content] = self._contents.get(content, frozenset()) | {key}
+        done = _Done(row["size_bytes"], row["mtime_ns"], row["options"], row["id"])
+        self._keys[key] = done
+        if self._contents is not None:
+            _add(self._contents, key, done)
+
+    def index_contents(self) -> None:
+        """Make `is_content_done` ready; not needed where all is done by path, size and mtime."""
+        self._contents = {}
+        for key, done in self._keys.items():
+            _add(self._contents, key, done)
 
     def begin(self, keys: Iterable[str]) -> dict[str, int]:
         """Make ready for writing; take the failures that are tried again out of their file.
@@ -144,12 +149,15 @@ class Ledger:
 
     def is_done(self, source: Source, size_bytes: int, mtime_ns: int, options: str) -> bool:
         """Whether the same path, size and mtime was done with the same options."""
-        return self._keys.get(source.key) == _Done(size_bytes, mtime_ns, options)
+        done = self._keys.get(source.key)
+        return done is not None and done[:3] == (size_bytes, mtime_ns, options)
 
     def is_content_done(
         self, recording_id: str, options: str, source: Source, keys: frozenset[str]
     ) -> bool:
         """Whether this content was done under this name, or under one that is gone.
+
+        To be asked after `index_contents`.
 
         Args:
             recording_id: Content id with the part.
@@ -157,7 +165,7 @@ class Ledger:
             source: Where the content was found now.
             keys: Of all recordings of this run; a name among them is a copy, not gone.
         """
-        done_as = self._contents.get((recording_id, options), frozenset())
+        done_as = (self._contents or {}).get((recording_id, options), frozenset())
         return source.key in done_as or bool(done_as - keys)
 
     def write(self, transcript: Transcript) -> None:
@@ -220,6 +228,12 @@ class Ledger:
             write_atomically(path, lines)
         else:
             path.unlink(missing_ok=True)
+
+
+def _add(contents: dict[tuple[str, str], frozenset[str]], key: str, done: _Done) -> None:
+    # Replaced and never changed: the front end looks at it meanwhile.
+    content = (done.id, done.options)
+    contents[content] = contents.get(content, frozenset()) | {key}
 
 
 def _key(row: dict[str, Any]) -> str:

@@ -80,6 +80,7 @@ def test_done_is_same_path_size_mtime_and_options(out):
 def test_a_renamed_file_is_known_by_its_content_but_a_copy_gets_its_own_line(out):
     write_all(out, transcript("old.wav"))
     ledger = Ledger(out)
+    ledger.index_contents()
     renamed = source("new.wav")
     assert ledger.is_content_done("c1", "o1", renamed, frozenset({"new.wav"}))
     assert not ledger.is_content_done("c1", "o1", renamed, frozenset({"new.wav", "old.wav"}))

@@ -50,6 +50,8 @@ class Judge:
         self._lock = threading.Lock()
         self._waiting: dict[tuple[str, str], list[Recording]] = {}
         """By content and options under way: recordings of the same content that wait for it."""
+        if ledger is not None:
+            ledger.index_contents()
 
     def __call__(self, recording: Recording, recording_id: str) -> Message | None:
         """What to do with a recording; None where one of the same content is under way."""

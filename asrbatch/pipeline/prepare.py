@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,6 @@ from asrbatch.plan import Plan, plan_batches
 from asrbatch.scan import scan
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from asrbatch.pipeline.config import RunConfig
     from asrbatch.pipeline.stats import RunStats
     from asrbatch.pipeline.workers import WorkerPool
+
+RESULTS_BEGIN = b'{"schema"'
+"""First bytes of what this tool writes."""
 
 MAX_PROBED = 64
 """Files in one job: enough that its way there and back costs nothing."""
@@ -45,9 +49,8 @@ def scan_inputs(config: RunConfig, stats: RunStats) -> list[Source]:
     """
     with stats.clock("scan"):
         sources = scan(config.inputs, config.scan)
-    if config.out is not None and any(_is_same_file(s.path, config.out) for s in sources):
-        msg = f"out: {config.out} is one of the inputs; choose another --out"
-        raise ConfigError(msg)
+    if config.out is not None:
+        _refuse_input(config.out, sources)
     return sources
 
 
@@ -124,15 +127,25 @@ def _probe(
     return [found[index] for index in sorted(found)]
 
 
-def _is_same_file(one: Path, other: Path) -> bool:
+def _refuse_input(out: Path, sources: Sequence[Source]) -> None:
+    """Raise ConfigError if the results would replace an input."""
     try:
-        return one.samefile(other)
+        with out.open("rb") as file:
+            begins = file.read(len(RESULTS_BEGIN))
+        if begins == RESULTS_BEGIN:
+            return  # no audio; and to look at a million inputs would take seconds
+        stat = out.stat()
     except OSError:
-        return False
+        return
+    for source in sources:
+        with suppress(OSError):
+            if os.path.samestat(stat, source.path.stat()):
+                msg = f"out: {out} is one of the inputs; choose another --out"
+                raise ConfigError(msg)
 
 
 def _is_done(source: Source, is_done: Callable[[Source, os.stat_result], bool]) -> bool:
     try:
-        return is_done(source, source.path.stat())
+        return is_done(source, os.stat(source.location))  # noqa: PTH116  (a million times)
     except OSError:
         return False  # the probe says what is wrong with it

@@ -16,6 +16,7 @@ from asrbatch.errors import ConfigError
 from asrbatch.identity import options_fingerprint
 from asrbatch.jsonl import write_atomically
 from asrbatch.ledger import Ledger, summary_path
+from asrbatch.machine import paused_gc
 from asrbatch.pipeline.collect import Collector
 from asrbatch.pipeline.feed import POLL_S, feed
 from asrbatch.pipeline.frontend import FrontEnd, Opened
@@ -56,8 +57,9 @@ class Run:
         """
         self.config = config
         self.stats = RunStats()
-        self._sources = scan_inputs(config, self.stats)
-        self._keys = frozenset(source.key for source in self._sources)
+        with paused_gc():
+            self._sources = scan_inputs(config, self.stats)
+            self._keys = frozenset(source.key for source in self._sources)
         self.spec = resolve_model(config.engine)
         for language in self._languages():
             self.spec.check_language(language)
@@ -99,9 +101,14 @@ class Run:
 
     def _work(self) -> Iterator[Transcript | Failure]:
         config = self.config
-        if config.out is not None:
-            self._ledger = Ledger(config.out, overwrite=config.overwrite)
-        todo = leave_out_done(self._sources, self._is_done, self.stats)
+        with paused_gc():
+            if config.out is not None:
+                self._ledger = Ledger(config.out, overwrite=config.overwrite)
+            todo = leave_out_done(self._sources, self._is_done, self.stats)
+        if not todo:
+            if self._ledger is not None:
+                self._ledger.begin(self._keys)
+            return
         is_shared = config.cache and self.spec.engine != "null"
         with ExitStack() as stack:
             cache = stack.enter_context(closing(ResultCache(cache_path() if is_shared else None)))
@@ -109,11 +116,10 @@ class Run:
             collector = Collector(
                 self.spec, self.stats, self._ledger, judge, self._fingerprint, self._keys
             )
-            if todo:
-                pool = stack.enter_context(open_pool(config, self.spec))
-                prepared = prepare(todo, config, self.stats, pool, self._is_stopping)
-                for event in self._events(prepared, pool, judge, stack):
-                    yield from collector.take(event, self._engine)
+            pool = stack.enter_context(open_pool(config, self.spec))
+            prepared = prepare(todo, config, self.stats, pool, self._is_stopping)
+            for event in self._events(prepared, pool, judge, stack):
+                yield from collector.take(event, self._engine)
             collector.begin()
 
     def _is_done(self, source: Source, stat: os.stat_result) -> bool:

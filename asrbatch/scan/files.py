@@ -48,6 +48,8 @@ def file_mode(path: Path) -> int | None:
 
 def printable(name: str) -> str:
     """A name that UTF-8 can hold: what it cannot, such as bytes of another encoding, is escaped."""
+    if name.isascii():
+        return name
     return name.encode("utf-8", "backslashreplace").decode()
 
 
@@ -70,7 +72,7 @@ def walk(root: Path) -> list[str]:
         for prefix, listing in listings.items()
         if listing.is_empty and PurePath(prefix).suffix.lower()[1:] in DEFAULT_EXTENSIONS
     ]
-    return sorted(names, key=_parts)
+    return sorted(names, key=_by_parts)
 
 
 def list_folder(root: Path) -> list[str]:
@@ -116,6 +118,11 @@ def _match_parts(parts: Sequence[str], levels: Sequence[str]) -> bool:
     if levels[0] == "**":
         return any(_match_parts(parts[i:], levels[1:]) for i in range(len(parts) + 1))
     return bool(parts) and fnmatchcase(parts[0], levels[0]) and _match_parts(parts[1:], levels[1:])
+
+
+def _by_parts(name: str) -> str:
+    """Sorts names as `_parts` would: no name holds a character before this one."""
+    return name.replace("/", "\0")
 
 
 def _parts(name: str) -> list[str]:

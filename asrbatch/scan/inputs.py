@@ -106,8 +106,9 @@ def _mode(path: Path) -> int | None:
 
 def _from_folder(folder: Path, options: ScanOptions) -> Iterator[Found]:
     names = walk(folder) if options.recursive else list_folder(folder)
+    root, prefix = _typed(folder), os.path.join(folder, "")  # noqa: PTH118  (a million times)
     for name in names:
-        yield Found(Source(folder / name, printable(name)), _typed(folder))
+        yield Found(Source(prefix + name, printable(name)), root)
 
 
 def _from_glob(pattern: str, options: ScanOptions) -> Iterator[Found]:
@@ -149,7 +150,7 @@ def _is_kaldi_folder(folder: Path) -> bool:
 
 def _is_wanted(item: Found, options: ScanOptions) -> bool:
     name = item.source.name
-    if any(matches(name, pattern) for pattern in options.exclude):
+    if options.exclude and any(matches(name, pattern) for pattern in options.exclude):
         return False
     if options.include and not any(matches(name, pattern) for pattern in options.include):
         return False
@@ -157,8 +158,9 @@ def _is_wanted(item: Found, options: ScanOptions) -> bool:
 
 
 def _ending(name: str) -> str:
-    stem, _, ending = name.rpartition("/")[2].rpartition(".")
-    return ending.lower() if stem else ""
+    stem, _, ending = name.rpartition(".")
+    # A name that only begins with a dot has no ending, nor has one whose folder has the dot.
+    return "" if not stem or stem.endswith("/") or "/" in ending else ending.lower()
 
 
 def _typed(folder: Path) -> str:

@@ -54,7 +54,7 @@ def read_row(row: Row, place: Place) -> Source:
     path, name, channel = _locate(recording, wanted, place)
     start_sample, num_samples = _span(row, recording, place)
     return Source(
-        path=path,
+        location=path,
         name=name,
         start_sample=start_sample,
         num_samples=num_samples,

@@ -127,7 +127,7 @@ def _read_row(row: Row, place: Place) -> Source:
     start_sample, num_samples = _span(row, place)
     _, channel = pick(row, "channel")
     return Source(
-        path=path,
+        location=path,
         name=name,
         start_sample=start_sample,
         num_samples=num_samples,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import posixpath
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -60,28 +60,34 @@ def _without_repeats(found: Iterable[Found]) -> list[Found]:
     real_folders: dict[str, str] = {}
     items: dict[tuple[str, str, str], Found] = {}
     for item in found:
-        folder, name = os.path.split(item.source.path)
+        folder, _, name = os.fspath(item.source.location).rpartition("/")
         if folder not in real_folders:
-            real_folders[folder] = os.path.realpath(folder)
+            real_folders[folder] = os.path.realpath(folder or "/")
         items.setdefault((real_folders[folder], name, item.source.part), item)
     return list(items.values())
 
 
 def _clashing(names: Sequence[str], items: Sequence[Found]) -> set[int]:
     """Positions of those that share their name or key with another file."""
+    counts = Counter(names)
+    with_part = [i for i, item in enumerate(items) if item.source.part]
+    counts.update(names[i] + items[i].source.part for i in with_part)
+    if counts.total() == len(counts):
+        return set()
     users: defaultdict[str, set[int]] = defaultdict(set)
     for i, (name, item) in enumerate(zip(names, items, strict=True)):
-        users[name].add(i)
-        users[name + item.source.part].add(i)
+        for text in {name, name + item.source.part}:
+            if counts[text] > 1:
+                users[text].add(i)
     return {i for group in users.values() if _are_different(group, items) for i in group}
 
 
 def _are_different(group: set[int], items: Sequence[Found]) -> bool:
     if len(group) == 1:
         return False
-    paths = {items[i].source.path for i in group}
+    paths = {items[i].source.location for i in group}
     return len(paths) > 1 and len({os.path.realpath(path) for path in paths}) > 1
 
 
 def _digest(source: Source) -> str:
-    return hashlib.sha256(os.fsencode(os.path.realpath(source.path))).hexdigest()[:8]
+    return hashlib.sha256(os.fsencode(os.path.realpath(source.location))).hexdigest()[:8]
