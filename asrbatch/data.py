@@ -163,6 +163,8 @@ class Hypothesis:
     """As the model gave them, those that end or tag the text included."""
     latency_s: float
     """From submission to answer, waiting included."""
+    first_token_s: float | None = None
+    """From submission to the first token; None where the engine does not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,3 +41,8 @@ def paused_gc() -> Iterator[None]:
 def has_gpu() -> bool:
     """Whether a driver for a GPU is there, without asking torch, which takes seconds."""
     return any(Path(device).exists() for device in GPU_DEVICES)
+
+
+def module_path() -> str:
+    """Where this process looks for modules, for those that it starts to look there too."""
+    return os.pathsep.join(path or os.getcwd() for path in sys.path)  # noqa: PTH109

@@ -52,7 +52,6 @@ class VllmEngine:
             EngineError: vLLM cannot start.
         """
         self._config = config
-        self._mel = spec.mel
         self._model_type = _model_type(spec)
         self._llm = _load(spec, config, self._model_type)
         from vllm.model_executor.model_loader import get_model_cls
@@ -105,9 +104,12 @@ class VllmEngine:
         return frozenset(self._model.supported_languages)
 
     def submit(self, segment: Segment, audio: Waveform | Features) -> None:
-        """Queue a segment; vLLM takes it up between two steps."""
+        """Queue a segment; vLLM takes it up between two steps.
+
+        Any model also takes the waveform, and computes features of it in this very thread.
+        """
         request = _Request(segment, None, time.perf_counter(), segment.language)
-        if self._mel is not None:
+        if audio.ndim == 2:
             self._ask(request, audio)
             return
         waveform = pad_waveform(audio)
@@ -161,7 +163,7 @@ class VllmEngine:
 
     def _prompt(self, request: _Request, audio: Waveform | Features) -> Any:
         segment = request.segment
-        given = (audio, SAMPLE_RATE) if self._mel is None else _ready_made(audio)
+        given = _ready_made(audio) if audio.ndim == 2 else (audio, SAMPLE_RATE)
         if self._model_type == "qwen3_asr":
             text = qwen3_asr_prompt(segment.language, segment.context)
             return {"prompt": text, "multi_modal_data": {"audio": given}}
@@ -211,6 +213,7 @@ class VllmEngine:
             finish_reason=completion.finish_reason or "stop",
             tokens=tuple(completion.token_ids),
             latency_s=time.perf_counter() - request.submitted,
+            first_token_s=getattr(output.metrics, "first_token_latency", None),
         )
 
     def _language_tokens(self) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from asrbatch.data import Failure, Hypothesis, Recording, Transcript
 from asrbatch.errors import SegmentError
@@ -16,12 +16,14 @@ from asrbatch.pipeline.worker import failure_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from asrbatch.data import Source
+    from asrbatch.data import Segment, Source
     from asrbatch.engines import Engine, ModelSpec
     from asrbatch.ledger import Ledger
     from asrbatch.pipeline.frontend import Message
     from asrbatch.pipeline.judge import Judge
     from asrbatch.pipeline.stats import RunStats
+
+    Observer: TypeAlias = Callable[[Segment, Hypothesis], object]
 
 
 class Collector:
@@ -31,29 +33,37 @@ class Collector:
         self,
         spec: ModelSpec,
         stats: RunStats,
-        ledger: Ledger | None,
         judge: Judge,
         fingerprint: Callable[[Source], str],
-        keys: frozenset[str],
+        observe: Observer | None,
     ) -> None:
         """Begin with nothing under way.
 
         Args:
             spec: The model that hears.
             stats: Its clocks and counts.
-            ledger: Where to write; None keeps nothing.
             judge: To be told what was heard.
             fingerprint: Of everything that can change the text of a source.
-            keys: Of all recordings of this run.
+            observe: Called with each segment and its hypothesis.
         """
         self._spec = spec
         self._stats = stats
-        self._ledger = ledger
         self._judge = judge
         self._fingerprint = fingerprint
-        self._keys = keys
+        self._observe = observe
+        self._ledger: Ledger | None = None
+        self._keys: frozenset[str] = frozenset()
         self._attempts: dict[str, int] | None = None
         self._assemblies: dict[str, Assembly] = {}
+
+    def write_to(self, ledger: Ledger, keys: frozenset[str]) -> None:
+        """Keep what is finished.
+
+        Args:
+            ledger: Where; not touched yet.
+            keys: Of all recordings of this run.
+        """
+        self._ledger, self._keys = ledger, keys
 
     def begin(self) -> None:
         """Touch the results for the first time, if that has not been done."""
@@ -109,7 +119,10 @@ class Collector:
         assembly.hypotheses[hypothesis.index] = hypothesis
         self._stats.segments += 1
         self._stats.tokens += len(hypothesis.tokens)
-        self._stats.engine_samples += assembly.segments[hypothesis.index].num_samples
+        segment = assembly.segments[hypothesis.index]
+        self._stats.engine_samples += segment.num_samples
+        if self._observe is not None:
+            self._observe(segment, hypothesis)
         yield from self._finish(assembly)
 
     def _close(self, closed: Closed) -> Iterator[Transcript]:

@@ -18,6 +18,11 @@ POLL_S = 0.1
 """How long an idle engine waits for the front end before it looks whether to stop."""
 
 
+FILL_S = 1.0
+"""How long the engine is held back at the start until it has as much as it can do at once. A step
+with the first few segments would take its time while all the others come, and leave it starved."""
+
+
 class StarvedClock:
     """Sums the time in which the engine had less than it can do at once, while work remained."""
 
@@ -48,13 +53,18 @@ def feed(
         Messages of the front end, and hypotheses of the engine.
     """
     clock = StarvedClock(stats)
+    clock.tick(is_starved=True)
     more = True
+    full_by = time.perf_counter() + FILL_S
     while (more or engine.outstanding) and not is_stopping():
         while more and engine.outstanding < engine.capacity:
+            may_wait = not engine.outstanding or (
+                engine.outstanding < engine.concurrency and time.perf_counter() < full_by
+            )
             try:
-                message = front_end.get(None if engine.outstanding else POLL_S)
+                message = front_end.get(POLL_S if may_wait else None)
             except queue.Empty:
-                if engine.outstanding or is_stopping():
+                if not may_wait or is_stopping():
                     break
                 continue
             if message is None:

@@ -26,20 +26,15 @@ BYTES_PER_SAMPLE = 4
 MIN_REGION_SEGMENTS = 4
 """A worker must be able to fill one segment while the engine reads others."""
 
-CORES_PER_WORKER = 8
-"""Where the model computes on the CPU, it needs seven of eight cores (BENCHMARKS.md)."""
-
 MAX_DEFAULT_WORKERS = 16
 """Decode 10,000 hours an hour and more; no GPU takes that."""
 
 
 def default_workers(engine: str) -> int:
     """Cores that are there less what the engine needs."""
-    cores = num_cores()
-    if engine == "null":
-        return min(cores, MAX_DEFAULT_WORKERS)
-    # One core drives the engine, one is vLLM's own process.
-    spare = cores - 2 if has_gpu() else cores // CORES_PER_WORKER
+    # Beside a GPU one core drives the engine, one is vLLM's own process. Where the model computes
+    # on the CPU the workers soon wait for room, which costs nothing, and until then it is starved.
+    spare = num_cores() - 2 if has_gpu() and engine != "null" else num_cores()
     return max(1, min(spare, MAX_DEFAULT_WORKERS))
 
 

@@ -98,6 +98,7 @@ def prepare(
         durations = [r.num_samples or None for r in recordings]
         plan = plan_batches(durations, config.budget, config.chunk_samples)
     stats.planned_files, stats.planned_samples = len(probed), plan.num_samples
+    stats.padding_ratio = plan.padding_ratio
     return Prepared(recordings, plan, [p for p in probed if isinstance(p, Failure)])
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from asrbatch.data import Source
     from asrbatch.engines import Engine
+    from asrbatch.pipeline.collect import Observer
     from asrbatch.pipeline.config import RunConfig
     from asrbatch.pipeline.frontend import Message
     from asrbatch.pipeline.workers import WorkerPool
@@ -44,13 +45,16 @@ class Run:
     finished and written. Closing the iterator, or `stop`, ends the run; finished work is kept.
     """
 
-    def __init__(self, config: RunConfig, engine: Engine | None = None) -> None:
+    def __init__(
+        self, config: RunConfig, engine: Engine | None = None, observe: Observer | None = None
+    ) -> None:
         """Check what can be checked before anything is loaded.
 
         Args:
             config: What to do.
             engine: One that is loaded already, and stays so; else it is loaded where the model
                 must hear something.
+            observe: Called with each segment and its hypothesis.
 
         Raises:
             ConfigError: There is nothing to transcribe, or the model or the engine is not there.
@@ -65,6 +69,7 @@ class Run:
             self.spec.check_language(language)
         self.stats.model, self.stats.engine = self.spec.name, self.spec.engine
         self._engine = engine
+        self._observe = observe
         self._ledger: Ledger | None = None
         self._stop_reason: str | None = None
         self._fingerprints: dict[tuple[str | None, str | None], str] = {}
@@ -113,10 +118,11 @@ class Run:
         with ExitStack() as stack:
             cache = stack.enter_context(closing(ResultCache(cache_path() if is_shared else None)))
             judge = Judge(self._ledger, cache, self._keys, self._fingerprint)
-            collector = Collector(
-                self.spec, self.stats, self._ledger, judge, self._fingerprint, self._keys
-            )
+            collector = Collector(self.spec, self.stats, judge, self._fingerprint, self._observe)
+            if self._ledger is not None:
+                collector.write_to(self._ledger, self._keys)
             pool = stack.enter_context(open_pool(config, self.spec))
+            self.stats.num_workers = pool.num_workers
             prepared = prepare(todo, config, self.stats, pool, self._is_stopping)
             for event in self._events(prepared, pool, judge, stack):
                 yield from collector.take(event, self._engine)

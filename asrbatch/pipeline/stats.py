@@ -38,6 +38,8 @@ class RunStats:
     """Among the done: of the same content as another, or known to the cache."""
     planned_files: int = 0
     planned_samples: int = 0
+    padding_ratio: float = 1.0
+    """Of the plan's batches."""
     done_samples: int = 0
     """Audio of the finished recordings."""
     engine_samples: int = 0

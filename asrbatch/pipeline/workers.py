@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from asrbatch.arena import ALIGNMENT, Arena
 from asrbatch.errors import WorkerError
+from asrbatch.machine import module_path
 from asrbatch.pipeline.jobs import (
     Decode,
     Decoded,
@@ -220,7 +221,7 @@ class WorkerPool:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 process_group=0,
-                env=os.environ | ONE_THREAD | {"PYTHONPATH": _module_path()},
+                env=os.environ | ONE_THREAD | {"PYTHONPATH": module_path()},
             )
         connection = Connection(ours.detach())
         connection.send(settings)
@@ -234,8 +235,3 @@ def estimate_s(job: Job) -> float:
     if isinstance(job, Identify):
         return job.recording.info.num_bytes / HASHED_BYTES_PER_S
     return len(job.sources) / PROBED_PER_S
-
-
-def _module_path() -> str:
-    """Where this process looks for modules, for the workers to look in the same places."""
-    return os.pathsep.join(path or os.getcwd() for path in sys.path)  # noqa: PTH109

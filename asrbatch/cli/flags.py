@@ -1,0 +1,88 @@
+"""Flags that more than one command has, and how they become a run's configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from asrbatch.errors import ConfigError
+
+if TYPE_CHECKING:
+    from asrbatch.pipeline import RunConfig
+
+Inputs = Annotated[
+    list[str] | None,
+    typer.Argument(help="Files, folders, globs and manifests.", show_default=False),
+]
+Manifest = Annotated[
+    list[str] | None,
+    typer.Option(help="A manifest: JSONL, Kaldi wav.scp or segments, Lhotse, or a list of paths."),
+]
+Include = Annotated[list[str] | None, typer.Option(help="Only files that match this pattern.")]
+Exclude = Annotated[list[str] | None, typer.Option(help="No files that match this pattern.")]
+Ext = Annotated[
+    str | None, typer.Option(help="File endings to take, such as wav,mp3; any tries every file.")
+]
+Recursive = Annotated[bool, typer.Option(help="Walk into folders.")]
+RawFormat = Annotated[
+    str | None, typer.Option(help="How to read .raw and .pcm files, such as s16le:16000:1.")
+]
+ChunkSeconds = Annotated[
+    float, typer.Option(help="Longest segment; longer recordings are cut at pauses.")
+]
+BatchSeconds = Annotated[
+    float, typer.Option(help="Audio seconds in a batch; this much decoded audio may wait.")
+]
+BatchCount = Annotated[int, typer.Option(help="Segments in a batch.")]
+PaddingRatio = Annotated[float, typer.Option(help="Longest x count / sum in a batch, at most.")]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", "-j", help="Processes that decode.  [default: cores to spare]"),
+]
+Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more; twice: all.")]
+Engine = Annotated[str, typer.Option(help="auto, vllm, ctranslate2, or null to measure the rest.")]
+Model = Annotated[
+    str | None, typer.Option("--model", "-m", help="Folder, hub name, or a size such as small.")
+]
+Dtype = Annotated[str, typer.Option(help="float32, float16, bfloat16, int8 ...")]
+BatchSize = Annotated[int, typer.Option(help="ctranslate2: segments at a time.")]
+CpuThreads = Annotated[int, typer.Option(help="ctranslate2: threads; 0 is all cores.")]
+ShortWindows = Annotated[
+    bool | None,
+    typer.Option(
+        "--short-windows/--full-windows",
+        help="ctranslate2: encode short segments as they are, or padded to 30 s.  "
+        "[default: short with tiny.en, which is shown to do no harm]",
+    ),
+]
+MaxNumSeqs = Annotated[
+    int, typer.Option("--max-num-seqs", "--concurrency", help="vllm: segments at a time.")
+]
+MaxModelLen = Annotated[
+    int | None, typer.Option(help="vllm: tokens of prompt and answer.  [default: 4096]")
+]
+MaxNewTokens = Annotated[
+    int | None, typer.Option(help="Tokens a segment may take at most; its duration also limits.")
+]
+GpuMemoryUtilization = Annotated[float, typer.Option(help="vllm: share of the memory.")]
+TensorParallelSize = Annotated[int, typer.Option(help="vllm: GPUs for one model.")]
+EnforceEager = Annotated[bool, typer.Option(help="vllm: without CUDA graphs.")]
+
+
+def to_config(inputs: list[str] | None, options: dict[str, Any]) -> RunConfig:
+    """Make a configuration.
+
+    Args:
+        inputs: As they were typed.
+        options: By their names.
+
+    Raises:
+        ConfigError: One of them cannot be, or no input is given.
+    """
+    from asrbatch.options import Options, build_config  # noqa: PLC0415
+
+    if not inputs and not options["manifest"]:
+        msg = "inputs: none is given; name files, folders, globs or manifests"
+        raise ConfigError(msg)
+    return build_config(inputs or [], Options(**options))  # type: ignore[typeddict-item]

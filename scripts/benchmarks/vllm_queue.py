@@ -1,0 +1,107 @@
+"""The rolling queue of a whole run against the engine alone, with everything ready and queued.
+
+    python scripts/benchmarks/vllm_queue.py [CLIPS]
+
+CLIPS of 1 to 30 s (600) and three recordings of five minutes, cut from the words recordings,
+through the real vLLM with the words checkpoint, in float32; both ways in turns, in one process.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import soundfile
+
+from asrbatch.cut import cut
+from asrbatch.data import SAMPLE_RATE, Segment, Source
+from asrbatch.decode import decode
+from asrbatch.engines import EngineConfig, load_engine, resolve_model
+from asrbatch.mel import input_shape, write_input
+from asrbatch.options import build_config
+from asrbatch.pipeline import Run
+from asrbatch.probe import probe
+
+DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
+MODEL = DATA / "models" / "qwen3-asr-words"
+MAX_NUM_SEQS = 64
+RUNS = 3
+
+
+def make_clips(folder: Path, count: int) -> None:
+    """Slices of the words recordings, as FLAC."""
+    recordings = sorted((DATA / "words").glob("long-*.flac"))
+    voice = np.concatenate([soundfile.read(path, dtype="int16")[0] for path in recordings])
+    random = Random(0)
+    for index in range(count + 3):
+        seconds = 300.0 if index >= count else random.uniform(1, 30)
+        start = random.randrange(len(voice) - round(seconds * SAMPLE_RATE))
+        waveform = voice[start : start + round(seconds * SAMPLE_RATE)]
+        soundfile.write(folder / f"{index:04}.flac", waveform, SAMPLE_RATE)
+
+
+def main(count: int = 600) -> None:
+    """Print rows of Markdown."""
+    config = EngineConfig("vllm", str(MODEL), "float32", max_num_seqs=MAX_NUM_SEQS)
+    spec = resolve_model(config)
+    engine = load_engine(spec, config)
+    with tempfile.TemporaryDirectory() as folder:
+        clips = Path(folder, "clips")
+        clips.mkdir()
+        make_clips(clips, count)
+        options = {
+            "engine": "vllm", "model": str(MODEL), "dtype": "float32", "cache": False,
+            "max_num_seqs": MAX_NUM_SEQS, "out": f"{folder}/results.jsonl", "overwrite": True,
+        }  # fmt: skip
+        ready = []
+        for path in sorted(clips.iterdir()):
+            blocks = decode(Source(path, path.name), probe(path))
+            for index, span in enumerate(cut(blocks, 30 * SAMPLE_RATE)):
+                segment = Segment(path.name, index, 0, len(span.waveform), "end")
+                features = np.empty(input_shape(segment.num_samples, spec.mel), np.float32)
+                write_input(span.waveform, spec.mel, features)
+                ready.append((segment, features))
+
+        def engine_alone() -> tuple[float, float]:
+            start = time.perf_counter()
+            for segment, features in ready:
+                engine.submit(segment, features)
+            queued = time.perf_counter()
+            while engine.outstanding:
+                engine.step()
+            return time.perf_counter() - start, (queued - start) / len(ready)
+
+        def whole_run() -> tuple[float, float]:
+            run = Run(build_config(str(clips), options), engine)
+            for _ in run:
+                pass
+            return run.stats.work_s, run.stats.starved_s / run.stats.work_s
+
+        whole_run()
+        turns = [(whole_run(), engine_alone()) for _ in range(RUNS)]
+    engine.close()
+    audio_s = sum(segment.duration_s for segment, _ in ready)
+    ratio = statistics.median(run[0] / alone[0] for run, alone in turns)
+    alone_s = statistics.median(alone[0] for _, alone in turns)
+    starved = statistics.median(run[1] for run, _ in turns)
+    print(f"turns: {[(round(r[0], 2), round(a[0], 2)) for r, a in turns]}", file=sys.stderr)
+    print(
+        f"| vLLM, words checkpoint, {count} clips of 1 to 30 s and three of 5 minutes: whole run / "
+        f"engine alone | {ratio:.3f} (engine alone {audio_s / alone_s:.0f} x real time), "
+        f"starved {starved:.2%} |"
+    )
+    queue_s = statistics.median(alone[1] for _, alone in turns)
+    print(f"| vLLM, to queue a segment of {audio_s / len(ready):.0f} s | {queue_s * 1e3:.2f} ms |")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "2")
+    main(*map(int, sys.argv[1:]))
