@@ -65,6 +65,13 @@ class Source:
     language: str | None = None
     context: str | None = None
     session: str | None = None
+    root: str = field(default="", compare=False)
+    """Real folder that the name is relative to; empty where it does not matter."""
+
+    @property
+    def path_name(self) -> str:
+        """The last part of what to open."""
+        return str(self.location).rpartition("/")[2]
 
     @property
     def path(self) -> Path:
@@ -206,6 +213,8 @@ class Transcript:
     rtf: float
     """Seconds from opening the file to its last hypothesis over seconds of audio."""
     created_at: str
+    root: str = ""
+    """Digest of the real folder that `path` is relative to; empty where it does not matter."""
 
 
 @dataclass(frozen=True, slots=True)

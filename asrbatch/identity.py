@@ -1,7 +1,8 @@
-"""What makes a recording and a run the same again: content ids and options fingerprints."""
+"""What makes a recording and a run the same again: content ids, names, options fingerprints."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import orjson
@@ -39,3 +40,16 @@ def content_id(path: Path) -> str:
 def options_fingerprint(options: Mapping[str, object]) -> str:
     """Short digest of everything that can change a text; the order of the keys does not matter."""
     return blake3(orjson.dumps(options, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+
+@lru_cache(maxsize=1024)
+def root_digest(root: str) -> str:
+    """Short digest of a folder, so that the same names below two of them are told apart."""
+    return blake3(root.encode("utf-8", "surrogateescape")).hexdigest()[:12] if root else ""
+
+
+def printable(name: str) -> str:
+    """A name that UTF-8 can hold: what it cannot, such as bytes of another encoding, is escaped."""
+    if name.isascii():
+        return name
+    return name.encode("utf-8", "backslashreplace").decode()

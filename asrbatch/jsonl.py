@@ -38,15 +38,23 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def repair_tail(path: Path) -> None:
+def repair_tail(path: Path, begins: bytes) -> None:
     """Complete or drop the last line that a crash left torn; nothing where there is no file.
 
+    Args:
+        path: A file of ours; one that is not is left as it is.
+        begins: First bytes of each line that is ours.
+
     Raises:
-        ConfigError: The file is one single line that was never one of ours.
+        ConfigError: The file does not begin like one of ours.
     """
     if not path.exists():
         return
     with path.open("rb+") as file:
+        head = file.read(len(begins))
+        if head != begins[: len(head)]:
+            msg = f"out: {path} holds no results of asrbatch; choose another --out"
+            raise ConfigError(msg)
         end = file.seek(0, os.SEEK_END)
         torn = _last_line(file, end)
         if not torn or torn.endswith(b"\n"):
@@ -54,9 +62,6 @@ def repair_tail(path: Path) -> None:
         try:
             orjson.loads(torn)
         except orjson.JSONDecodeError:
-            if len(torn) == end and not torn.startswith(b'{"schema"'[:end]):
-                msg = f"out: {path} holds no results of asrbatch; choose another --out"
-                raise ConfigError(msg) from None
             logger.warning("dropped a torn last line of %d bytes in %s", len(torn), path)
             file.truncate(end - len(torn))
         else:

@@ -8,6 +8,7 @@ the old one is dropped when the ledger is closed, or opened the next time.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -15,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from asrbatch.data import Failure
 from asrbatch.errors import ConfigError, LockedError, OutputError
+from asrbatch.identity import printable, root_digest
 from asrbatch.jsonl import (
     append_line,
     output_error,
@@ -26,7 +28,7 @@ from asrbatch.jsonl import (
 from asrbatch.ticker import Ticker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from asrbatch.data import Source, Transcript
@@ -35,12 +37,16 @@ logger = logging.getLogger(__name__)
 
 SYNC_INTERVAL_S = 1.0
 
+RESULT_BEGINS, FAILURE_BEGINS = b'{"schema"', b'{"path"'
+"""First bytes of each line: what begins otherwise is somebody else's and is not touched."""
+
 
 class _Done(NamedTuple):
     size_bytes: int
     mtime_ns: int
     options: str
     id: str
+    root: str
 
 
 def failures_path(out: Path) -> Path:
@@ -51,6 +57,13 @@ def failures_path(out: Path) -> Path:
 def summary_path(out: Path) -> Path:
     """`results.summary.json` for `results.jsonl`."""
     return out.with_name(f"{out.stem}.summary.json")
+
+
+def files_of(out: Path) -> frozenset[Path]:
+    """Everything that is written for `results.jsonl`."""
+    out = out.resolve()
+    lock = out.with_name(f"{out.name}.lock")
+    return frozenset({out, lock, failures_path(out), summary_path(out)})
 
 
 class Ledger:
@@ -68,7 +81,8 @@ class Ledger:
             LockedError: Another run writes to it.
             OutputError: It cannot be written.
         """
-        self.out = out
+        # Locked, written and replaced is what a link leads to, under whatever name it is given.
+        self.out = out = out.resolve()
         self._overwrite = overwrite
         self._keys: dict[str, _Done] = {}
         self._contents: dict[tuple[str, str], frozenset[str]] | None = None
@@ -96,7 +110,7 @@ class Ledger:
     def _read(self) -> None:
         try:
             self._read_results()
-            repair_tail(failures_path(self.out))
+            repair_tail(failures_path(self.out), FAILURE_BEGINS)
             for row in read_rows(failures_path(self.out)):
                 self._failures[row["path"]] = Failure(**row)
         except (OSError, KeyError, TypeError) as error:
@@ -105,7 +119,7 @@ class Ledger:
             self._keys, self._stale = {}, False
 
     def _read_results(self) -> None:
-        repair_tail(self.out)
+        repair_tail(self.out, RESULT_BEGINS)
         for number, row in enumerate(read_rows(self.out), 1):
             if not {"id", "path", "size_bytes", "mtime_ns", "options"} <= row.keys():
                 msg = f"out: line {number} of {self.out} is no result of asrbatch; choose another --out"
@@ -115,7 +129,9 @@ class Ledger:
     def _remember(self, row: dict[str, Any]) -> None:
         key = _key(row)
         self._stale = self._stale or key in self._keys
-        done = _Done(row["size_bytes"], row["mtime_ns"], row["options"], row["id"])
+        done = _Done(
+            row["size_bytes"], row["mtime_ns"], row["options"], row["id"], row.get("root", "")
+        )
         self._keys[key] = done
         if self._contents is not None:
             _add(self._contents, key, done)
@@ -146,6 +162,31 @@ class Ledger:
         wanted = self._failures.keys() & set(keys)
         self._write_failures(f for key, f in self._failures.items() if key not in wanted)
         return {key: self._failures[key].attempts for key in wanted}
+
+    def tell_apart(self, sources: Sequence[Source]) -> list[Source]:
+        """Rename sources whose names belong to files of other folders.
+
+        `day1/call.wav` and `day2/call.wav` are both `call.wav` to a run over their own folder;
+        in one results file the second is `day2/call.wav`, or has a digest where that is taken.
+        """
+        return [
+            self._renamed(source) if self._is_of_other(source) else source for source in sources
+        ]
+
+    def _is_of_other(self, source: Source) -> bool:
+        done = self._keys.get(source.key)
+        return (
+            done is not None
+            and bool(done.root and source.root)
+            and (done.root != root_digest(source.root))
+        )
+
+    def _renamed(self, source: Source) -> Source:
+        folder = printable(source.root.rpartition("/")[2])
+        longer = replace(source, name=f"{folder}/{source.name}")
+        if not self._is_of_other(longer):
+            return longer
+        return replace(source, name=f"{source.name}~{root_digest(source.root)}")
 
     def is_done(self, source: Source, size_bytes: int, mtime_ns: int, options: str) -> bool:
         """Whether the same path, size and mtime was done with the same options."""

@@ -85,11 +85,17 @@ def build_config(inputs: str | Path | Sequence[str | Path], options: Options) ->
     """
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     given.setdefault("cache", os.environ.get("ASRBATCH_CACHE", "1") not in ("0", "false", "no"))
+    if given.get("out") == "-":
+        msg = "out: - is standard output to the command line only; give a file, or leave it out"
+        raise ConfigError(msg)
     unknown = given.keys() - Options.__annotations__.keys()
     if unknown:
         names = ", ".join(sorted(unknown))
         msg = f"options: {names} is not known; asrbatch.Options has the names"
         raise ConfigError(msg)
+    for name in ("include", "exclude", "manifest"):
+        if isinstance(given.get(name), str | Path):
+            given[name] = [given[name]]
     scan = {name: tuple(given[name]) for name in ("include", "exclude") if name in given}
     return RunConfig(
         inputs=(inputs,) if isinstance(inputs, str | Path) else tuple(inputs),

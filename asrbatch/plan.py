@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
+MAX_BATCH_S = 1_000_000
+"""As float32 that is 64 GB."""
+
+
 @dataclass(frozen=True, slots=True)
 class BatchBudget:
     """What no batch may exceed."""
@@ -30,11 +34,11 @@ class BatchBudget:
     """Longest x count / sum: 1.0 is no padding at all."""
 
     def __post_init__(self) -> None:
-        if not self.max_audio_s > 0:
-            msg = f"batch seconds: {self.max_audio_s} must be above 0"
+        if not 0 < self.max_audio_s <= MAX_BATCH_S:
+            msg = f"batch seconds: {self.max_audio_s} is not above 0 and up to {MAX_BATCH_S:,}"
             raise ConfigError(msg)
         if self.max_count < 1:
-            msg = f"batch size: {self.max_count} must be at least 1"
+            msg = f"batch count: {self.max_count} must be at least 1"
             raise ConfigError(msg)
         if not self.max_padding_ratio >= 1:
             msg = (

@@ -89,7 +89,9 @@ def plan_summary(prepared: Prepared, rtfx: float) -> dict[str, Any]:
 def _last_speed(out: Path) -> tuple[float, str]:
     """RTFx of the last run with these results, or an assumption, and where it comes from."""
     try:
-        rtfx = orjson.loads(summary_path(out).read_bytes())["rtfx"]
+        summary = orjson.loads(summary_path(out).read_bytes())
+        was_measured = summary["engine"] != "null" and summary["engine_rtfx"]
+        rtfx = summary["rtfx"] if was_measured else None
     except (OSError, ValueError, KeyError, TypeError):
         rtfx = None
     if isinstance(rtfx, float) and rtfx > 0:

@@ -209,3 +209,22 @@ def test_a_second_signal_ends_it_at_once_even_while_the_model_computes(tmp_path)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=1) == 130
     process.stderr.close()
+
+
+def test_a_config_file_gives_defaults_and_what_is_typed_wins(tone, tmp_path):
+    tone("a.wav")
+    (tmp_path / "asr.toml").write_text('engine = "null"\nlanguage = "de"\nchunk-seconds = 5\n')
+    done = asrbatch("transcribe", ".", "--config", "asr.toml", "-l", "fr", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (row,) = read_jsonl(tmp_path / "results.jsonl")
+    assert (row["engine"], row["language"]) == ("null", "fr")
+
+
+@pytest.mark.parametrize("text", ["no-such-option = 1", "not toml"])
+def test_a_config_file_that_cannot_be_is_refused(text, tone, tmp_path):
+    tone("a.wav")
+    (tmp_path / "asr.toml").write_text(text)
+    done = asrbatch("transcribe", ".", "--config", "asr.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "asr.toml" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -228,3 +228,32 @@ except OutputError:
     done = subprocess.run([sys.executable, "-c", code], check=False, cwd=root, env=os.environ)
     assert done.returncode == 9
     assert [row["path"] for row in read_jsonl(out)] == ["a.wav"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"line one\nimportant last line without newline",
+        b'{"a":1}',
+        b"RIFF\0\0\0\0WAVE\nwhatever else",
+        b'[{"schema":1}]\n',
+    ],
+)
+def test_a_file_that_is_not_ours_is_refused_and_left_as_it_is(content, out):
+    out.write_bytes(content)
+    with pytest.raises(ConfigError, match="holds no results"):
+        Ledger(out)
+    assert out.read_bytes() == content
+
+
+def test_a_link_to_results_is_locked_and_written_as_what_it_leads_to(out):
+    write_all(out, transcript())
+    link = out.with_name("link.jsonl")
+    link.symlink_to(out)
+    first = Ledger(out)
+    with pytest.raises(LockedError):
+        Ledger(link)
+    first.close()
+    write_all(link, transcript("b.wav", content="c2"))
+    assert link.is_symlink()
+    assert [row["path"] for row in read_jsonl(out)] == ["a.wav", "b.wav"]

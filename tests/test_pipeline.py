@@ -268,3 +268,55 @@ def test_spans_and_channels_of_one_file_are_recordings_of_their_own(engine, tmp_
     assert len({t.id for t in transcripts.values()}) == 3
     assert list(run(manifest, out)) == []
     assert len(read_jsonl(out)) == 3
+
+
+def test_files_of_the_same_name_size_and_time_in_two_folders_are_two_recordings(
+    engine, tone, tmp_path
+):
+    import os
+
+    out = tmp_path / "results.jsonl"
+    for day in ("day1", "day2"):
+        samples = np.random.default_rng(len(out.name) + int(day[-1])).normal(0, 0.1, 16_000)
+        (tmp_path / day).mkdir()
+        soundfile.write(tmp_path / day / "rec.wav", samples, SAMPLE_RATE)
+        os.utime(tmp_path / day / "rec.wav", (1, 1))
+    assert [t.path for t in run(tmp_path / "day1", out)] == ["rec.wav"]
+    assert [t.path for t in run(tmp_path / "day2", out)] == ["day2/rec.wav"]
+    assert list(run(tmp_path / "day1", out)) == list(run(tmp_path / "day2", out)) == []
+    assert len(read_jsonl(out)) == 2
+
+
+def test_a_folder_that_was_moved_is_known_by_its_content(engine, tone, tmp_path):
+    tone("rec.wav", folder=tmp_path / "old")
+    out = tmp_path / "results.jsonl"
+    list(run(tmp_path / "old", out))
+    (tmp_path / "old").rename(tmp_path / "new")
+    assert list(run(tmp_path / "new", out)) == []
+
+
+def test_our_own_files_are_never_taken_for_recordings(engine, tone, tmp_path):
+    tone("a.wav")
+    (tmp_path / "bad.wav").write_bytes(b"no audio")
+    out = tmp_path / "results.jsonl"
+    for _ in range(2):
+        list(run(tmp_path, out, ext="any"))
+    (failure,) = read_jsonl(tmp_path / "results.failures.jsonl")
+    assert failure["path"] == "bad.wav"
+
+
+def test_an_entry_that_is_left_out_is_said(engine, tone, tmp_path, caplog):
+    tone("a.wav")
+    rows = [{"path": "a.wav", "session": name} for name in "AB"]
+    (tmp_path / "m.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert len(list(run(tmp_path / "m.jsonl"))) == 1
+    assert "left out a second entry for a.wav, with session 'B'" in caplog.text
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 1e15])
+def test_an_impossible_memory_budget_is_refused(seconds, tone, tmp_path):
+    from asrbatch.errors import ConfigError
+
+    tone("a.wav")
+    with pytest.raises(ConfigError, match="batch seconds"):
+        run(tmp_path, batch_seconds=seconds)

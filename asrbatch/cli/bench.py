@@ -56,6 +56,7 @@ def bench(
     gpu_memory_utilization: flags.GpuMemoryUtilization = 0.9,
     tensor_parallel_size: flags.TensorParallelSize = 1,
     enforce_eager: flags.EnforceEager = False,
+    config: flags.Config = None,
     verbose: flags.Verbose = 0,
 ) -> None:
     """Measure throughput, latency, memory and where the time goes.
@@ -64,7 +65,7 @@ def bench(
     """
     values = locals()
     own = {"inputs", "lengths", "clips", "runs", "compare", "sweep", "save_config", "plot"}
-    shown = own | {"as_json", "verbose"}
+    shown = own | {"as_json", "config", "verbose"}
     options = {name: value for name, value in values.items() if name not in shown}
     with exit_codes():
         stderr = set_up_logging(quiet=False, verbose=verbose)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +13,35 @@ from asrbatch.errors import ConfigError
 if TYPE_CHECKING:
     from asrbatch.pipeline import RunConfig
 
+
+def _load_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Take defaults for options from a TOML file; what is typed wins."""
+    if path is None or context.resilient_parsing:
+        return path
+    try:
+        with path.open("rb") as file:
+            found = {name.replace("-", "_"): value for name, value in tomllib.load(file).items()}
+    except (OSError, ValueError) as error:
+        msg = f"{path} cannot be read: {error}"
+        raise typer.BadParameter(msg) from error
+    unknown = found.keys() - {parameter.name for parameter in context.command.params}
+    if unknown:
+        msg = f"{path}: {', '.join(sorted(unknown))} is no option of this command"
+        raise typer.BadParameter(msg)
+    context.default_map = found
+    return path
+
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        callback=_load_config,
+        is_eager=True,
+        help="Defaults for options, a TOML file with lines such as max-num-seqs = 128.",
+    ),
+]
 Inputs = Annotated[
     list[str] | None,
     typer.Argument(help="Files, folders, globs and manifests.", show_default=False),

@@ -62,6 +62,7 @@ def transcribe(
         bool,
         typer.Option(help="Know again what any run has heard.", envvar="ASRBATCH_CACHE"),
     ] = True,
+    config: flags.Config = None,
     fail_fast: Annotated[bool, typer.Option(help="Stop at the first failure.")] = False,
     progress: Annotated[bool, typer.Option(help="Show a progress bar on a terminal.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings and errors.")] = False,
@@ -74,14 +75,14 @@ def transcribe(
     output failed, 75 another run writes to the same file, 130 or 143 interrupted.
     """
     values = locals()
-    shown = {"inputs", "out", "progress", "quiet", "verbose"}
+    shown = {"inputs", "config", "out", "progress", "quiet", "verbose"}
     options = {name: value for name, value in values.items() if name not in shown}
     with exit_codes():
         stderr = set_up_logging(quiet=quiet, verbose=verbose)
         from asrbatch.pipeline import Run  # noqa: PLC0415  (numpy, kept out of --help)
 
-        config = flags.to_config(inputs, options | {"out": None if out == "-" else out})
-        run = Run(config)
+        run_config = flags.to_config(inputs, options | {"out": None if out == "-" else out})
+        run = Run(run_config)
         code = _transcribe(run, stderr, to_stdout=out == "-", progress=progress and not quiet)
         if not quiet:
             from asrbatch.console import run_table  # noqa: PLC0415

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from asrbatch.data import SAMPLE_RATE, Transcript
+from asrbatch.identity import root_digest
 from asrbatch.stitch import join_texts, main_language, stitch_segments
 
 if TYPE_CHECKING:
@@ -62,5 +63,6 @@ class Assembly:
             engine=spec.engine,
             options=options,
             rtf=round(taken_s / duration_s, 6),
+            root=root_digest(source.root),
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )

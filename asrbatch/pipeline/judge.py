@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from asrbatch.data import Transcript, TranscriptSegment
+from asrbatch.identity import root_digest
 from asrbatch.pipeline.frontend import Known, Message, Opened
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def recall(known: Known, spec: ModelSpec, options: str) -> Transcript:
         engine=spec.engine,
         options=options,
         rtf=0.0,
+        root=root_digest(source.root),
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
@@ -132,4 +134,5 @@ def rename(transcript: Transcript, recording: Recording) -> Transcript:
         mtime_ns=recording.info.mtime_ns,
         session=recording.source.session,
         rtf=0.0,
+        root=root_digest(recording.source.root),
     )

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from asrbatch.arena import Arena, slot_bytes
+from asrbatch.errors import WorkerError
 from asrbatch.machine import has_gpu, num_cores
 from asrbatch.mel import input_shape
 from asrbatch.pipeline.jobs import WorkerSettings
@@ -59,7 +60,14 @@ def open_pool(config: RunConfig, spec: ModelSpec) -> Iterator[WorkerPool]:
         round(config.budget.max_audio_s * 16_000) * BYTES_PER_SAMPLE // max_workers,
         MIN_REGION_SEGMENTS * slot_bytes(shape),
     )
-    arena = Arena(region_bytes * max_workers)
+    try:
+        arena = Arena(region_bytes * max_workers)
+    except OSError as error:
+        msg = (
+            f"workers: no {region_bytes * max_workers} bytes of shared memory: {error.strerror}; "
+            "lower --batch-seconds or --workers"
+        )
+        raise WorkerError(msg) from error
     settings = WorkerSettings(
         arena_bytes=region_bytes * max_workers,
         region=(0, 0),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from asrbatch.data import Failure, Recording
 from asrbatch.errors import ConfigError
+from asrbatch.ledger import RESULT_BEGINS, files_of
 from asrbatch.pipeline.jobs import Probe, Probed
 from asrbatch.pipeline.workers import Crashed
 from asrbatch.plan import Plan, plan_batches
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from asrbatch.pipeline.config import RunConfig
     from asrbatch.pipeline.stats import RunStats
     from asrbatch.pipeline.workers import WorkerPool
-
-RESULTS_BEGIN = b'{"schema"'
-"""First bytes of what this tool writes."""
 
 MAX_PROBED = 64
 """Files in one job: enough that its way there and back costs nothing."""
@@ -51,6 +49,10 @@ def scan_inputs(config: RunConfig, stats: RunStats) -> list[Source]:
         sources = scan(config.inputs, config.scan)
     if config.out is not None:
         _refuse_input(config.out, sources)
+        own = files_of(config.out)
+        names = {path.name for path in own}
+        # With --ext any they would be taken for recordings.
+        sources = [s for s in sources if s.path_name not in names or s.path.resolve() not in own]
     return sources
 
 
@@ -132,8 +134,8 @@ def _refuse_input(out: Path, sources: Sequence[Source]) -> None:
     """Raise ConfigError if the results would replace an input."""
     try:
         with out.open("rb") as file:
-            begins = file.read(len(RESULTS_BEGIN))
-        if begins == RESULTS_BEGIN:
+            begins = file.read(len(RESULT_BEGINS))
+        if begins == RESULT_BEGINS:
             return  # no audio; and to look at a million inputs would take seconds
         stat = out.stat()
     except OSError:

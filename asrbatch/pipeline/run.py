@@ -109,6 +109,8 @@ class Run:
         with paused_gc():
             if config.out is not None:
                 self._ledger = Ledger(config.out, overwrite=config.overwrite)
+                self._sources = self._ledger.tell_apart(self._sources)
+                self._keys = frozenset(source.key for source in self._sources)
             todo = leave_out_done(self._sources, self._is_done, self.stats)
         if not todo:
             if self._ledger is not None:

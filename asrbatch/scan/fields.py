@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from asrbatch.data import SAMPLE_RATE
 from asrbatch.errors import ConfigError
+from asrbatch.identity import printable
 from asrbatch.languages import parse_language
-from asrbatch.scan.files import file_mode, printable
+from asrbatch.scan.files import file_mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

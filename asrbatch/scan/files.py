@@ -46,13 +46,6 @@ def file_mode(path: Path) -> int | None:
         return None
 
 
-def printable(name: str) -> str:
-    """A name that UTF-8 can hold: what it cannot, such as bytes of another encoding, is escaped."""
-    if name.isascii():
-        return name
-    return name.encode("utf-8", "backslashreplace").decode()
-
-
 def walk(root: Path) -> list[str]:
     """Names of all files below a folder.
 

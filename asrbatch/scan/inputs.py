@@ -15,18 +15,19 @@ from __future__ import annotations
 import logging
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from asrbatch.data import Source
 from asrbatch.errors import ConfigError
+from asrbatch.identity import printable
 from asrbatch.scan import kaldi
 from asrbatch.scan.files import (
     expand_glob,
     has_wildcards,
     list_folder,
     matches,
-    printable,
     split_glob,
     walk,
 )
@@ -91,7 +92,8 @@ def _from_input(given: str, options: ScanOptions) -> Iterable[Found]:
         raise ConfigError(msg)
     if is_manifest(path):
         return _from_manifest(path)
-    return [Found(Source(path, printable(path.name)), _typed(path.parent), picked=True)]
+    source = Source(path, printable(path.name), root=os.path.realpath(path.parent))
+    return [Found(source, _typed(path.parent), picked=True)]
 
 
 def _mode(path: Path) -> int | None:
@@ -107,8 +109,9 @@ def _mode(path: Path) -> int | None:
 def _from_folder(folder: Path, options: ScanOptions) -> Iterator[Found]:
     names = walk(folder) if options.recursive else list_folder(folder)
     root, prefix = _typed(folder), os.path.join(folder, "")  # noqa: PTH118  (a million times)
+    real_root = os.path.realpath(folder)
     for name in names:
-        yield Found(Source(prefix + name, printable(name)), root)
+        yield Found(Source(prefix + name, printable(name), root=real_root), root)
 
 
 def _from_glob(pattern: str, options: ScanOptions) -> Iterator[Found]:
@@ -122,20 +125,25 @@ def _from_glob(pattern: str, options: ScanOptions) -> Iterator[Found]:
         raise ConfigError(msg)
     spelled = Path(parts[-1]).suffix
     picked = bool(spelled) and not has_wildcards(spelled)
+    real_root = os.path.realpath(root)
     for name in matched:
         if name.endswith("/"):
             for item in _from_folder(root / name, options):
-                yield Found(
-                    Source(item.source.path, printable(name) + item.source.name), _typed(root)
-                )
+                below = printable(name) + item.source.name
+                yield Found(Source(item.source.location, below, root=real_root), _typed(root))
         else:
-            yield Found(Source(root / name, printable(name)), _typed(root), picked)
+            source = Source(root / name, printable(name), root=real_root)
+            yield Found(source, _typed(root), picked)
 
 
 def _from_manifest(path: Path) -> list[Found]:
     sources = read_manifest(path)
-    root = _typed(path if stat.S_ISDIR(_mode(path) or 0) else path.parent)
-    return [Found(source, root, picked=True) for source in sources]
+    folder = path if stat.S_ISDIR(_mode(path) or 0) else path.parent
+    root, real_root = _typed(folder), os.path.realpath(folder)
+    return [
+        Found(s if s.name.startswith("/") else replace(s, root=real_root), root, picked=True)
+        for s in sources
+    ]
 
 
 def _is_kaldi_folder(folder: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import posixpath
 from collections import Counter, defaultdict
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from asrbatch.data import Source
+
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +56,21 @@ def distinct_sources(found: Iterable[Found]) -> list[Source]:
     for item, name in zip(items, names, strict=True):
         source = item.source if name == item.source.name else replace(item.source, name=name)
         # The same key is now the same part of the same file, reached through a link.
-        sources.setdefault(source.key, source)
+        _warn_of_other(sources.setdefault(source.key, source), source)
     return list(sources.values())
+
+
+def _warn_of_other(kept: Source, dropped: Source) -> None:
+    """Say that one of two entries for the same part of a file is left out."""
+    for field in ("session", "language", "context"):
+        mine, other = getattr(kept, field), getattr(dropped, field)
+        if mine != other:
+            logger.warning(
+                "left out a second entry for %s, with %s %r: the first has %r, and each part of a "
+                "file has one line; give it a results file of its own",
+                *(kept.key, field, other, mine),
+            )
+            return
 
 
 def _without_repeats(found: Iterable[Found]) -> list[Found]:
@@ -63,7 +80,9 @@ def _without_repeats(found: Iterable[Found]) -> list[Found]:
         folder, _, name = os.fspath(item.source.location).rpartition("/")
         if folder not in real_folders:
             real_folders[folder] = os.path.realpath(folder or "/")
-        items.setdefault((real_folders[folder], name, item.source.part), item)
+        kept = items.setdefault((real_folders[folder], name, item.source.part), item)
+        if kept is not item:
+            _warn_of_other(kept.source, item.source)
     return list(items.values())
 
 
