@@ -45,8 +45,9 @@ logger = logging.getLogger(__name__)
 FLUSH_S = 0.005
 """Replies of one job are sent together unless the first of them is older."""
 
-POLL_S = 0.002
-"""How often a worker without room looks whether there is some."""
+MIN_POLL_S, MAX_POLL_S = 0.002, 0.05
+"""How often a worker without room looks whether there is some: ever less often, since each look
+interrupts an engine that computes on the same cores, and a full region is not empty so soon."""
 
 
 class Worker:
@@ -116,10 +117,12 @@ class Worker:
 
     def _allocate(self, shape: tuple[int, ...]) -> Slot:
         """Make room; wait for the engine where there is none."""
+        poll_s = MIN_POLL_S
         while (slot := self._region.allocate(shape)) is None:
             self._flush()
-            if self._connection.poll(POLL_S):
+            if self._connection.poll(poll_s):
                 self._receive()
+            poll_s = min(2 * poll_s, MAX_POLL_S)
         return slot
 
     def _receive(self) -> None:
