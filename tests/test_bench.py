@@ -10,6 +10,7 @@ from asrbatch.errors import ConfigError
 from tests.conftest import asrbatch
 
 
+@pytest.mark.slow
 def test_it_prints_what_was_measured_as_json(tmp_path):
     done = asrbatch(
         "bench", "--engine", "null", "--clips", "6", "--lengths", "fixed:2", "--workers", "1",
@@ -25,6 +26,7 @@ def test_it_prints_what_was_measured_as_json(tmp_path):
     assert result["latency_s"].keys() == {"p50", "p95", "p99"}
 
 
+@pytest.mark.slow
 def test_a_sweep_names_the_knee_saves_it_and_draws_it(tmp_path):
     done = asrbatch(
         "bench", "--engine", "null", "--clips", "2", "--lengths", "fixed:1", "--sweep", "4,8",

@@ -9,6 +9,8 @@ from asrbatch.engines import EngineConfig, load_engine, resolve_model
 from asrbatch.probe import probe
 from tests.conftest import SPEECH
 
+pytestmark = pytest.mark.slow
+
 CLIPS = ("austen-0880.wav", "lj20.wav", "austen-0930.wav")
 
 

@@ -76,6 +76,7 @@ def test_features_are_written_once_and_reach_the_engine_without_a_copy(monkeypat
     assert all((start - whole.__array_interface__["data"][0]) % 64 == 0 for start in starts)
 
 
+@pytest.mark.slow
 def test_a_slow_engine_bounds_what_lies_ready(monkeypatch, tone, tmp_path):
     class Holder(NullEngine):
         capacity = 1
@@ -106,6 +107,7 @@ def children(process):
     return psutil.Process(process.pid).children(recursive=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_worker_is_left_behind(number, tone, tmp_path):
     for i in range(300):
