@@ -13,6 +13,7 @@ the device; CTranslate2: where it pads segments to 30 s).
 from __future__ import annotations
 
 import ctypes
+import math
 import mmap
 import os
 import tempfile
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector register."""
 
-HELD, FREE = b"\1", b"\0"
+ITEM_BYTES = 4
+"""Of a float32."""
+
+HELD, FREE = 1, 0
 """First byte of the header that precedes each array."""
 
 
@@ -42,14 +46,19 @@ class Slot(NamedTuple):
     shape: tuple[int, ...]
 
     @property
-    def num_bytes(self) -> int:
-        """Bytes from its header to the next one."""
-        return slot_bytes(self.shape)
+    def header(self) -> int:
+        """Offset of its header."""
+        return self.offset - ALIGNMENT
+
+    @property
+    def end(self) -> int:
+        """Offset of the next header."""
+        return self.header + slot_bytes(self.shape)
 
 
 def slot_bytes(shape: tuple[int, ...]) -> int:
     """Bytes that an array of float32 takes, with its header."""
-    size = int(np.prod(shape)) * np.float32().itemsize
+    size = math.prod(shape) * ITEM_BYTES
     return ALIGNMENT + -(-size // ALIGNMENT) * ALIGNMENT
 
 
@@ -75,12 +84,12 @@ class Arena:
 
     def write(self, slot: Slot) -> NDArray[np.float32]:
         """The array of a slot that a `Region` has made room for, to be filled."""
-        count = int(np.prod(slot.shape))
+        count = math.prod(slot.shape)
         return np.frombuffer(self._map, np.float32, count, slot.offset).reshape(slot.shape)
 
     def read(self, slot: Slot) -> NDArray[np.float32]:
         """The array of a slot; its room is given back when nothing refers to it any more."""
-        size = int(np.prod(slot.shape)) * np.float32().itemsize
+        size = math.prod(slot.shape) * ITEM_BYTES
         # An object for the arrays to keep alive: numpy forgets views in between.
         owner = (ctypes.c_byte * size).from_buffer(self._map, slot.offset)
         self._held[slot.offset] = slot
@@ -90,18 +99,20 @@ class Arena:
     def release(self, slot: Slot) -> None:
         """Give the room of a slot back."""
         self._held.pop(slot.offset, None)
-        self._map[slot.offset - ALIGNMENT : slot.offset - ALIGNMENT + 1] = FREE
+        self._map[slot.header] = FREE
 
     def held_in(self, start: int, stop: int) -> list[Slot]:
         """Slots between two offsets that are still read, in order."""
         slots = list(self._held.values())
         return sorted(slot for slot in slots if start <= slot.offset < stop)
 
-    def _mark(self, offset: int) -> None:
-        self._map[offset - ALIGNMENT : offset - ALIGNMENT + 1] = HELD
+    def hold(self, slot: Slot) -> None:
+        """Say that an array lies in a slot, or soon will."""
+        self._map[slot.header] = HELD
 
-    def _is_free(self, offset: int) -> bool:
-        return self._map[offset - ALIGNMENT : offset - ALIGNMENT + 1] == FREE
+    def is_free(self, slot: Slot) -> bool:
+        """Whether the room of a slot has been given back."""
+        return self._map[slot.header] == FREE
 
     def close(self) -> None:
         """Close the file; the memory goes when the last array does."""
@@ -123,7 +134,7 @@ class Region:
         self._arena = arena
         self._start, self._stop = start, stop
         self._slots = deque(held)
-        self._next = self._end(self._slots[-1]) if self._slots else start
+        self._next = self._slots[-1].end if self._slots else start
 
     def allocate(self, shape: tuple[int, ...]) -> Slot | None:
         """Make room for an array of float32.
@@ -140,31 +151,27 @@ class Region:
                 f"arena: an array of {size} bytes exceeds the region of {self._stop - self._start}"
             )
             raise ValueError(msg)
-        while self._slots and self._arena._is_free(self._slots[0].offset):
+        while self._slots and self._arena.is_free(self._slots[0]):
             self._slots.popleft()
         header = self._place(size)
         if header is None:
             return None
         slot = Slot(header + ALIGNMENT, shape)
-        self._arena._mark(slot.offset)
+        self._arena.hold(slot)
         self._slots.append(slot)
-        self._next = header + size
+        self._next = slot.end
         return slot
 
     def _place(self, size: int) -> int | None:
         """Where the next array may begin with its header."""
         if not self._slots:
             return self._start
-        oldest = self._slots[0].offset - ALIGNMENT
+        oldest = self._slots[0].header
         if self._next > oldest:  # free: from here to the end, and from the start to the oldest
             if self._next + size <= self._stop:
                 return self._next
             return self._start if self._start + size <= oldest else None
         return self._next if self._next + size <= oldest else None
-
-    @staticmethod
-    def _end(slot: Slot) -> int:
-        return slot.offset - ALIGNMENT + slot.num_bytes
 
 
 def _nameless_file() -> int:

@@ -69,11 +69,6 @@ class Source:
     """Real folder that the name is relative to; empty where it does not matter."""
 
     @property
-    def path_name(self) -> str:
-        """The last part of what to open."""
-        return str(self.location).rpartition("/")[2]
-
-    @property
     def path(self) -> Path:
         """What to open."""
         return Path(self.location)

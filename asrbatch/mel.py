@@ -50,8 +50,13 @@ def write_input(waveform: Waveform, params: MelParams | None, out: Waveform | Fe
     if params is None:
         out[:] = waveform
         return
+    log_mel(pad_waveform(waveform), params, out)
+
+
+def pad_waveform(waveform: Waveform) -> Waveform:
+    """Pad with zeros to `MIN_MODEL_SAMPLES`; longer ones are given back as they are."""
     missing = MIN_MODEL_SAMPLES - len(waveform)
-    log_mel(np.pad(waveform, (0, missing)) if missing > 0 else waveform, params, out)
+    return np.pad(waveform, (0, missing)) if missing > 0 else waveform
 
 
 def log_mel(waveform: Waveform, params: MelParams, out: Features) -> Features:

@@ -1,8 +1,8 @@
 """What any run has heard, by content and options.
 
 The same recording under another name, in another folder or another night is answered from here,
-without the engine. A cache may lose everything but must never stop a run: whatever is wrong with its file, it says so
-once and is off. Runs may share it; each entry carries a checksum.
+without the engine. A cache may lose everything but must never stop a run: whatever is wrong with
+its file, it says so once and is off. Runs may share it; each entry carries a checksum.
 """
 
 from __future__ import annotations

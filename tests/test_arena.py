@@ -91,8 +91,8 @@ def test_held_arrays_never_overlap_and_are_aligned(steps, random):
             continue
         assert slot.offset % ALIGNMENT == 0
         assert slot.offset - ALIGNMENT >= 1 << 12
-        assert slot.offset - ALIGNMENT + slot.num_bytes <= 1 << 14
-        start, stop = slot.offset - ALIGNMENT, slot.offset - ALIGNMENT + slot.num_bytes
+        assert slot.end <= 1 << 14
+        start, stop = slot.header, slot.end
         for other in held.values():
             assert stop <= other.offset - ALIGNMENT or other.offset + 4 * other.shape[0] <= start
         held[slot.offset] = slot

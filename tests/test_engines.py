@@ -5,9 +5,10 @@ import pytest
 
 from asrbatch.data import Segment
 from asrbatch.engines import EngineConfig, load_engine, resolve_model
-from asrbatch.engines.base import pad_waveform, token_budget
+from asrbatch.engines.base import token_budget
 from asrbatch.engines.models import directory_digest
 from asrbatch.errors import ConfigError, EngineError
+from asrbatch.mel import pad_waveform
 from tests.conftest import MODELS
 
 

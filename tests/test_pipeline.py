@@ -172,6 +172,12 @@ def test_a_file_that_vanishes_after_the_scan_is_a_failure(engine, tone, tmp_path
     assert [f.path for f in failures] == ["vanishing.wav"]
 
 
+def test_a_run_with_a_loaded_engine_ends_where_there_is_nothing_to_hear(tmp_path):
+    (tmp_path / "a.wav").write_bytes(b"no audio")
+    (failure,) = Run(build_config(tmp_path, {"engine": "null"}), ScriptedEngine())
+    assert failure.path == "a.wav"
+
+
 def test_leaving_early_keeps_what_is_done(engine, tone, tmp_path):
     for i in range(10):
         tone(f"{i}.wav", folder=tmp_path / "in")

@@ -13,6 +13,7 @@ import pytest
 
 import asrbatch.pipeline.run
 import asrbatch.pipeline.workers
+from asrbatch.arena import Arena, slot_bytes
 from asrbatch.data import Failure, Transcript
 from asrbatch.engines.null_engine import NullEngine
 from asrbatch.errors import WorkerError
@@ -28,6 +29,19 @@ def run(folder, out=None, **options):
 @pytest.fixture
 def poisoned(monkeypatch):
     monkeypatch.setattr(asrbatch.pipeline.workers, "COMMAND", "import tests.poisoned_worker")
+
+
+@pytest.fixture
+def arenas(monkeypatch):
+    """Those that a run makes."""
+    made = []
+
+    def make(*arguments):
+        made.append(Arena(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(asrbatch.pipeline.pool, "Arena", make)
+    return made
 
 
 @pytest.mark.parametrize("stage", ["probe", "decode"])
@@ -54,18 +68,16 @@ def test_workers_that_cannot_start_end_the_run_with_one_clear_error(monkeypatch,
         list(run(tmp_path))
 
 
-def test_features_are_written_once_and_reach_the_engine_without_a_copy(monkeypatch, tone, tmp_path):
-    arrays, arenas = [], []
+def test_features_are_written_once_and_reach_the_engine_without_a_copy(
+    arenas, monkeypatch, tone, tmp_path
+):
+    arrays = []
 
     class Reader(NullEngine):
         def submit(self, segment, audio):
             arrays.append(audio)
             super().submit(segment, audio)
 
-    real_arena = asrbatch.pipeline.pool.Arena
-    monkeypatch.setattr(
-        asrbatch.pipeline.pool, "Arena", lambda *a: arenas.append(real_arena(*a)) or arenas[-1]
-    )
     monkeypatch.setattr(asrbatch.pipeline.run, "load_engine", Reader)
     tone("a.wav", seconds=5)
     list(run(tmp_path, chunk_seconds=2))
@@ -77,21 +89,16 @@ def test_features_are_written_once_and_reach_the_engine_without_a_copy(monkeypat
 
 
 @pytest.mark.slow
-def test_a_slow_engine_bounds_what_lies_ready(monkeypatch, tone, tmp_path):
+def test_a_slow_engine_bounds_what_lies_ready(arenas, monkeypatch, tone, tmp_path):
     class Holder(NullEngine):
         capacity = 1
         most = 0
 
         def step(self):
             time.sleep(0.02)
-            self.__class__.most = max(self.most, sum(s.num_bytes for s in held()))
+            self.__class__.most = max(self.most, sum(slot_bytes(slot.shape) for slot in held()))
             return super().step()
 
-    arenas = []
-    real_arena = asrbatch.pipeline.pool.Arena
-    monkeypatch.setattr(
-        asrbatch.pipeline.pool, "Arena", lambda *a: arenas.append(real_arena(*a)) or arenas[-1]
-    )
     monkeypatch.setattr(asrbatch.pipeline.run, "load_engine", Holder)
 
     def held():

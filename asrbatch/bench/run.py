@@ -61,7 +61,7 @@ def bench(work: Work) -> dict[str, Any]:
     """Measure.
 
     Returns:
-        Plain values; `end_to_end`, `requests` and the like are of the median run by RTFx.
+        Plain values; those of a run are of the median one by RTFx.
 
     Raises:
         ConfigError: There is nothing to transcribe, or a recording cannot be read.

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from asrbatch.data import MIN_MODEL_SAMPLES
 from asrbatch.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ TOKENS_PER_SECOND = 12
 
 TOKENS_ALWAYS = 64
 """Room for the language tag and for very short segments."""
-
 
 MAX_CPU_THREADS = 1024
 """More threads than any machine has cores; CTranslate2 crashes where the system gives it fewer."""
@@ -177,11 +175,3 @@ def token_budget(segment: Segment, max_new_tokens: int | None) -> int:
     """Tokens that a segment may take: enough for the fastest speech, too few for a long loop."""
     budget = math.ceil(TOKENS_PER_SECOND * segment.duration_s) + TOKENS_ALWAYS
     return budget if max_new_tokens is None else min(budget, max_new_tokens)
-
-
-def pad_waveform(waveform: Waveform) -> Waveform:
-    """Pad with zeros to `MIN_MODEL_SAMPLES`; longer ones are given back as they are."""
-    import numpy as np  # noqa: PLC0415  (kept out of --help)
-
-    missing = MIN_MODEL_SAMPLES - len(waveform)
-    return np.pad(waveform, (0, missing)) if missing > 0 else waveform

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from asrbatch.data import SAMPLE_RATE, Hypothesis
-from asrbatch.engines.base import pad_waveform, token_budget
+from asrbatch.engines.base import token_budget
 from asrbatch.engines.prompts import parse_qwen3_asr, qwen3_asr_prompt, whisper_prompt
 from asrbatch.errors import ConfigError, EngineError, SegmentError
 from asrbatch.languages import LANGUAGE_NAMES
+from asrbatch.mel import pad_waveform
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asrbatch.data import SAMPLE_RATE, Transcript
 from asrbatch.identity import root_digest
@@ -40,18 +40,12 @@ class Assembly:
             options: Fingerprint of everything that can change the text.
             taken_s: Seconds from the opening of the file to the last hypothesis.
         """
-        source, info = self.recording.source, self.recording.info
         segments = stitch_segments(self.segments, self.hypotheses)
         duration_s = sum(segment.num_samples for segment in self.segments) / SAMPLE_RATE
         flags = {flag for segment in segments for flag in segment.flags}
         return Transcript(
+            **whose(self.recording),
             id=self.recording_id,
-            path=source.name,
-            size_bytes=info.num_bytes,
-            mtime_ns=info.mtime_ns,
-            session=source.session,
-            channel=source.channel,
-            offset_s=source.offset_s,
             duration_s=round(duration_s, 6),
             speech_s=round(duration_s, 6),
             skipped_s=0.0,
@@ -63,6 +57,19 @@ class Assembly:
             engine=spec.engine,
             options=options,
             rtf=round(taken_s / duration_s, 6),
-            root=root_digest(source.root),
-            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+
+def whose(recording: Recording) -> dict[str, Any]:
+    """Fields of a transcript that come from the file, not from what was heard in it."""
+    source, info = recording.source, recording.info
+    return {
+        "path": source.name,
+        "size_bytes": info.num_bytes,
+        "mtime_ns": info.mtime_ns,
+        "session": source.session,
+        "channel": source.channel,
+        "offset_s": source.offset_s,
+        "root": root_digest(source.root),
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 POLL_S = 0.1
 """How long an idle engine waits for the front end before it looks whether to stop."""
 
-
 FILL_S = 1.0
 """How long the engine is held back at the start until it has as much as it can do at once. A step
 with the first few segments would take its time while all the others come, and leave it starved."""

@@ -106,7 +106,6 @@ class FrontEnd:
         self._recordings: dict[int, Recording] = {}
         """Those under way, by their position in the plan."""
         self._jobs: deque[Job] = deque()
-        self._identified: deque[Job] = deque()
         self._identifying: set[int] = set()
         self._messages: queue.SimpleQueue[Message | Exception | None] = queue.SimpleQueue()
         self._stopped = False
@@ -129,11 +128,6 @@ class FrontEnd:
         if isinstance(message, Exception):
             raise message
         return message
-
-    @property
-    def num_waiting(self) -> int:
-        """Messages that have not been taken."""
-        return self._messages.qsize()
 
     def close(self) -> None:
         """Stop; what the workers hold is dropped."""
@@ -160,11 +154,9 @@ class FrontEnd:
         return bool(self._jobs) or not self._pool.is_idle
 
     def _next_job(self) -> Job | None:
-        """What was given back, else what can be decoded, else the next file to be hashed."""
+        """What can be decoded or was given back, else the next file to be hashed."""
         if self._jobs:
             return self._jobs.popleft()
-        if self._identified:
-            return self._identified.popleft()
         if len(self._identifying) >= MAX_IDENTIFIED:
             return None
         index, recording = next(self._source, (-1, None))
@@ -190,7 +182,7 @@ class FrontEnd:
                 key = job.recording.source.key
                 self._fail(job.index, Failure(key, "decode", "WorkerCrash", text))
             case Identify() | Decode():
-                self._jobs.append(event)
+                self._jobs.appendleft(event)
 
     def _open(self, identified: Identified) -> None:
         self._identifying.discard(identified.index)
@@ -200,9 +192,7 @@ class FrontEnd:
             source = recording.source
             language = source.language or self._config.language
             context = source.context or self._config.context
-            self._identified.append(
-                Decode(identified.index, recording, identified.recording_id, language, context)
-            )
+            self._jobs.append(Decode(identified.index, recording, language, context))
         else:
             del self._recordings[identified.index]
         if message is not None:

@@ -49,7 +49,6 @@ class Decode:
 
     index: int
     recording: Recording
-    recording_id: str
     language: str | None
     context: str | None
 

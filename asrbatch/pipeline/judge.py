@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import orjson
 
 from asrbatch.data import Transcript, TranscriptSegment
-from asrbatch.identity import root_digest
+from asrbatch.pipeline.assembly import whose
 from asrbatch.pipeline.frontend import Known, Message, Opened
 
 if TYPE_CHECKING:
@@ -105,34 +104,18 @@ def recall(known: Known, spec: ModelSpec, options: str) -> Transcript:
     segments = tuple(
         TranscriptSegment(**row | {"flags": tuple(row["flags"])}) for row in heard.pop("segments")
     )
-    source, info = known.recording.source, known.recording.info
     return Transcript(
         **heard | {"flags": tuple(heard["flags"])},
+        **whose(known.recording),
         segments=segments,
         id=known.recording_id,
-        path=source.name,
-        size_bytes=info.num_bytes,
-        mtime_ns=info.mtime_ns,
-        session=source.session,
-        channel=source.channel,
-        offset_s=source.offset_s,
         model=spec.name,
         engine=spec.engine,
         options=options,
         rtf=0.0,
-        root=root_digest(source.root),
-        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
 def rename(transcript: Transcript, recording: Recording) -> Transcript:
     """The transcript of another file of the same content."""
-    return replace(
-        transcript,
-        path=recording.source.name,
-        size_bytes=recording.info.num_bytes,
-        mtime_ns=recording.info.mtime_ns,
-        session=recording.source.session,
-        rtf=0.0,
-        root=root_digest(recording.source.root),
-    )
+    return replace(transcript, **whose(recording), rtf=0.0)

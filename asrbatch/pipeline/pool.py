@@ -6,7 +6,8 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from asrbatch.arena import Arena, slot_bytes
+from asrbatch.arena import ITEM_BYTES, Arena, slot_bytes
+from asrbatch.data import SAMPLE_RATE
 from asrbatch.errors import WorkerError
 from asrbatch.machine import has_gpu, num_cores
 from asrbatch.mel import input_shape
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from asrbatch.pipeline.config import RunConfig
 
 logger = logging.getLogger(__name__)
-
-BYTES_PER_SAMPLE = 4
-"""Of a waveform; features take a fifth less."""
 
 MIN_REGION_SEGMENTS = 4
 """A worker must be able to fill one segment while the engine reads others."""
@@ -57,7 +55,8 @@ def open_pool(config: RunConfig, spec: ModelSpec) -> Iterator[WorkerPool]:
     mel = spec.mel
     shape = input_shape(config.chunk_samples, mel)
     region_bytes = max(
-        round(config.budget.max_audio_s * 16_000) * BYTES_PER_SAMPLE // max_workers,
+        # As waveforms; features take a fifth less.
+        round(config.budget.max_audio_s * SAMPLE_RATE) * ITEM_BYTES // max_workers,
         MIN_REGION_SEGMENTS * slot_bytes(shape),
     )
     try:

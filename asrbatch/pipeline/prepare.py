@@ -50,9 +50,13 @@ def scan_inputs(config: RunConfig, stats: RunStats) -> list[Source]:
     if config.out is not None:
         _refuse_input(config.out, sources)
         own = files_of(config.out)
-        names = {path.name for path in own}
+        endings = tuple(path.name for path in own)
         # With --ext any they would be taken for recordings.
-        sources = [s for s in sources if s.path_name not in names or s.path.resolve() not in own]
+        sources = [
+            source
+            for source in sources
+            if not (str(source.location).endswith(endings) and source.path.resolve() in own)
+        ]
     return sources
 
 

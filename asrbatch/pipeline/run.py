@@ -63,7 +63,6 @@ class Run:
         self.stats = RunStats()
         with paused_gc():
             self._sources = scan_inputs(config, self.stats)
-            self._keys = frozenset(source.key for source in self._sources)
         self.spec = resolve_model(config.engine)
         for language in self._languages():
             self.spec.check_language(language)
@@ -110,19 +109,19 @@ class Run:
             if config.out is not None:
                 self._ledger = Ledger(config.out, overwrite=config.overwrite)
                 self._sources = self._ledger.tell_apart(self._sources)
-                self._keys = frozenset(source.key for source in self._sources)
+            keys = frozenset(source.key for source in self._sources)
             todo = leave_out_done(self._sources, self._is_done, self.stats)
         if not todo:
             if self._ledger is not None:
-                self._ledger.begin(self._keys)
+                self._ledger.begin(keys)
             return
         is_shared = config.cache and self.spec.engine != "null"
         with ExitStack() as stack:
             cache = stack.enter_context(closing(ResultCache(cache_path() if is_shared else None)))
-            judge = Judge(self._ledger, cache, self._keys, self._fingerprint)
+            judge = Judge(self._ledger, cache, keys, self._fingerprint)
             collector = Collector(self.spec, self.stats, judge, self._fingerprint, self._observe)
             if self._ledger is not None:
-                collector.write_to(self._ledger, self._keys)
+                collector.write_to(self._ledger, keys)
             pool = stack.enter_context(open_pool(config, self.spec))
             self.stats.num_workers = pool.num_workers
             prepared = prepare(todo, config, self.stats, pool, self._is_stopping)
@@ -159,11 +158,11 @@ class Run:
                 break
             yield message
             is_model_needed = isinstance(message, Opened)
-        if is_model_needed:
+        if is_model_needed and not self._is_stopping():
             self._load(stack)
         # Not before: nothing can be wrong with the options any more.
         yield from prepared.failures
-        if self._engine is not None:
+        if is_model_needed and self._engine is not None:
             yield from feed(front_end, self._engine, self.stats, self._is_stopping)
 
     def _load(self, stack: ExitStack) -> None:

@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, NamedTuple
 
 from asrbatch.arena import ALIGNMENT, Arena
+from asrbatch.data import SAMPLE_RATE
 from asrbatch.errors import WorkerError
 from asrbatch.machine import module_path
 from asrbatch.pipeline.jobs import (
@@ -49,7 +50,7 @@ MAX_QUEUED_S = 0.1
 """Work in the jobs that a worker holds, beyond which it gets no more: enough to be busy until the
 next ones come, too little for short files to wait long behind a long one."""
 
-DECODED_SAMPLES_PER_S = 2_000 * 16_000
+DECODED_SAMPLES_PER_S = 2_000 * SAMPLE_RATE
 HASHED_BYTES_PER_S = 1_000_000_000
 PROBED_PER_S = 5_000
 """Rough speeds of one core (BENCHMARKS.md)."""

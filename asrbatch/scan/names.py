@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from asrbatch.data import Source
 
-
 logger = logging.getLogger(__name__)
 
 

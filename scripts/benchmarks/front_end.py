@@ -27,6 +27,7 @@ from asrbatch.identity import content_id
 from asrbatch.mel import input_shape, write_input
 from asrbatch.options import build_config
 from asrbatch.pipeline import Run
+from asrbatch.pipeline.workers import ONE_THREAD
 from asrbatch.probe import probe
 
 RUNS = 3
@@ -100,7 +101,7 @@ def in_own_process(folder: Path) -> float:
         check=True,
         capture_output=True,
         text=True,
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        env=os.environ | ONE_THREAD,
     )
     return float(done.stdout)
 
