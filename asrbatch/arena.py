@@ -23,16 +23,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from asrbatch.data import ALIGNMENT
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-ALIGNMENT = 64
-"""Bytes: a cache line, and the widest vector register."""
-
 ITEM_BYTES = 4
 """Of a float32."""
+
+HEADER_BYTES = 4096
+"""Before the regions: a byte for each worker, set while it waits for room, and one that counts
+bursts."""
+
+BURSTS = HEADER_BYTES - 1
 
 HELD, FREE = 1, 0
 """First byte of the header that precedes each array."""
@@ -114,6 +119,23 @@ class Arena:
         """Whether the room of a slot has been given back."""
         return self._map[slot.header] == FREE
 
+    def say_waiting(self, place: int, *, waits: bool) -> None:
+        """A worker says whether it waits for room."""
+        self._map[place] = waits
+
+    @property
+    def num_bursts(self) -> int:
+        """How often a worker has gone on after it had waited for room; modulo 256."""
+        return self._map[BURSTS]
+
+    def begin_burst(self) -> None:
+        """Wake those that wait for room too: while all work, the engine loses least."""
+        self._map[BURSTS] = (self._map[BURSTS] + 1) % 256
+
+    def is_waiting(self, place: int) -> bool:
+        """Whether a worker waits for room."""
+        return bool(self._map[place])
+
     def close(self) -> None:
         """Close the file; the memory goes when the last array does."""
         os.close(self._file)
@@ -151,8 +173,7 @@ class Region:
                 f"arena: an array of {size} bytes exceeds the region of {self._stop - self._start}"
             )
             raise ValueError(msg)
-        while self._slots and self._arena.is_free(self._slots[0]):
-            self._slots.popleft()
+        self._reclaim()
         header = self._place(size)
         if header is None:
             return None
@@ -161,6 +182,16 @@ class Region:
         self._slots.append(slot)
         self._next = slot.end
         return slot
+
+    def has_room(self, share: float) -> bool:
+        """Whether at least a share of the region is free."""
+        self._reclaim()
+        held = sum(slot_bytes(slot.shape) for slot in self._slots)
+        return held <= (1 - share) * (self._stop - self._start)
+
+    def _reclaim(self) -> None:
+        while self._slots and self._arena.is_free(self._slots[0]):
+            self._slots.popleft()
 
     def _place(self, size: int) -> int | None:
         """Where the next array may begin with its header."""

@@ -118,6 +118,8 @@ def run_table(stats: RunStats) -> Table:
         table.add_row("RTF", f"{1 / stats.rtfx:.4f}")
         table.add_row("RTFx", f"{stats.rtfx:.1f} end to end, {stats.engine_rtfx:.1f} engine only")
         table.add_row("starved", format_time(stats.starved_s))
+    if stats.features:
+        table.add_row("features", f"known from {_counted(stats.features)}")
     for flag, count in sorted(stats.flags.items()):
         table.add_row(f"flagged {flag}", f"{count} files")
     for wall_s, path, duration_s in stats.slowest:

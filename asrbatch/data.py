@@ -25,6 +25,9 @@ MIN_MODEL_SAMPLES = SAMPLE_RATE
 """Shorter clips are padded to 1 s: Qwen3-ASR's encoder pads one-second tiles to the longest in
 the batch, so that what is shorter gets an answer that depends on its neighbours."""
 
+ALIGNMENT = 64
+"""Bytes, of arrays in shared memory and in files: a cache line, and the widest vector register."""
+
 Cut: TypeAlias = Literal["pause", "quiet", "end"]
 """Why a segment ends where it ends: a pause, the quietest moment, or the end of the recording."""
 
@@ -148,6 +151,31 @@ class Segment:
     def duration_s(self) -> float:
         """Length in seconds."""
         return self.num_samples / SAMPLE_RATE
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSpan:
+    """A span of a recording as the model takes it."""
+
+    start_sample: int
+    """Counted from the start of what is meant of the file."""
+    num_samples: int
+    cut: Cut
+    audio: Waveform | Features
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSet:
+    """All of a recording as the model takes it."""
+
+    spans: tuple[FeatureSpan, ...]
+    flags: tuple[str, ...]
+    """Of the decoder."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(span.audio.nbytes for span in self.spans)
 
 
 @dataclass(frozen=True, slots=True)

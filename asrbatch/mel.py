@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
     from asrbatch.data import Features, MelParams, Waveform
 
-BLOCK_FRAMES = 512
+BLOCK_FRAMES = 256
 """Frames that are transformed at a time: their spectra stay within the second-level cache."""
+
+FILTER_GROUP = 16
+"""Filters that are applied together, to no more of the spectrum than they reach: a third of the
+multiplications that the whole, mostly empty, matrix takes."""
 
 FLOOR = 1e-10
 DYNAMIC_RANGE = 8.0
@@ -73,7 +77,7 @@ def log_mel(waveform: Waveform, params: MelParams, out: Features) -> Features:
     """
     import scipy.fft
 
-    window, filters = _window(params.window_samples), _filters(params)
+    window, groups = _window(params.window_samples), _filter_groups(params)
     reach = params.window_samples // 2
     # No frame beyond hears anything.
     heard = min(out.shape[1], -(-(len(waveform) + reach) // params.hop_samples))
@@ -86,8 +90,9 @@ def log_mel(waveform: Waveform, params: MelParams, out: Features) -> Features:
     for start in range(0, heard, BLOCK_FRAMES):
         block = slice(start, min(start + BLOCK_FRAMES, heard))
         spectrum = scipy.fft.rfft(frames[block] * window, axis=1)
-        power = spectrum.real**2 + spectrum.imag**2
-        np.matmul(filters, power.T, out=out[:, block])
+        power = (spectrum.real**2 + spectrum.imag**2).T
+        for rows, bins, filters in groups:
+            np.matmul(filters, power[bins], out=out[rows, block])
     np.maximum(out, FLOOR, out=out)
     np.log10(out, out=out)
     np.maximum(out, out.max() - np.float32(DYNAMIC_RANGE), out=out)
@@ -115,6 +120,19 @@ def _filters(params: MelParams) -> NDArray[np.float32]:
     falling = (right - bins_hz) / (right - centre)
     triangles: NDArray[np.float64] = np.maximum(0, np.minimum(rising, falling)) * 2 / (right - left)
     return triangles.astype(np.float32)
+
+
+@lru_cache
+def _filter_groups(params: MelParams) -> list[tuple[slice, slice, NDArray[np.float32]]]:
+    """Rows of the features, bins of the spectrum, and the filters between them."""
+    filters = _filters(params)
+    groups = []
+    for first in range(0, params.num_mels, FILTER_GROUP):
+        rows = slice(first, first + FILTER_GROUP)
+        reached = np.flatnonzero(filters[rows].any(axis=0))
+        bins = slice(int(reached[0]), int(reached[-1]) + 1)
+        groups.append((rows, bins, np.ascontiguousarray(filters[rows, bins])))
+    return groups
 
 
 def _hz_to_mel(hz: float) -> float:

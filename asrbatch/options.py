@@ -43,6 +43,9 @@ class Options(TypedDict, total=False):
     raw_format: str | None
     overwrite: bool | None
     cache: bool | None
+    feature_cache: str | Path | None
+    feature_cache_gb: float | None
+    feature_memory_gb: float | None
     fail_fast: bool | None
     batch_size: int | None
     cpu_threads: int | None
@@ -69,7 +72,16 @@ _ENGINE_OPTIONS = (
     "tensor_parallel_size",
     "enforce_eager",
 )
-_RUN_OPTIONS = ("context", "chunk_seconds", "workers", "overwrite", "cache", "fail_fast")
+_RUN_OPTIONS = (
+    "context",
+    "chunk_seconds",
+    "workers",
+    "overwrite",
+    "cache",
+    "feature_cache_gb",
+    "feature_memory_gb",
+    "fail_fast",
+)
 _BUDGET_OPTIONS = {
     "batch_seconds": "max_audio_s",
     "batch_count": "max_count",
@@ -111,6 +123,7 @@ def build_config(inputs: str | Path | Sequence[str | Path], options: Options) ->
         ),
         engine=EngineConfig(**{name: given[name] for name in _ENGINE_OPTIONS if name in given}),
         language=parse_language(given["language"]) if "language" in given else None,
+        feature_cache=Path(given["feature_cache"]) if "feature_cache" in given else None,
         raw_format=parse_raw_format(given["raw_format"]) if "raw_format" in given else None,
         **{name: given[name] for name in _RUN_OPTIONS if name in given},
     )

@@ -97,3 +97,14 @@ def test_held_arrays_never_overlap_and_are_aligned(steps, random):
             assert stop <= other.offset - ALIGNMENT or other.offset + 4 * other.shape[0] <= start
         held[slot.offset] = slot
     arena.close()
+
+
+def test_a_share_of_a_region_is_free_once_the_readers_of_it_are_gone(arena):
+    region = Region(arena, 0, 4 * slot_bytes((16,)))
+    slots = [region.allocate((16,)) for _ in range(4)]
+    assert not region.has_room(0.25)
+    arena.release(slots[1])
+    assert not region.has_room(0.25)  # a ring is freed from its oldest on
+    arena.release(slots[0])
+    assert region.has_room(0.5)
+    assert not region.has_room(0.75)

@@ -228,3 +228,45 @@ def test_a_config_file_that_cannot_be_is_refused(text, tone, tmp_path):
     assert done.returncode == 2
     assert "asr.toml" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_cache_is_filled_shown_and_shortened(tone, tmp_path):
+    for i in range(3):
+        tone(f"in/{i}.wav", seconds=2)
+    env = os.environ | {"PYTHONPATH": str(Path.cwd()), "ASRBATCH_CACHE_DIR": str(tmp_path / "home")}
+    features = ("--feature-cache", "features")
+
+    def cache(*arguments):
+        return asrbatch("cache", *arguments, *features, cwd=tmp_path, env=env)
+
+    done = cache("warm", "in", "--engine", "null", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(cache("info", "--json").stdout)
+    assert found["features"]["entries"] == 3
+    assert found["results"]["entries"] == 0
+    options = ("in", "--engine", "null", "--quiet", *features)
+    asrbatch("transcribe", *options, cwd=tmp_path, env=env)
+    assert json.loads((tmp_path / "results.summary.json").read_text())["features"] == {"disk": 3}
+    done = cache("prune", "--feature-cache-gb", "0.0002", "--keep-results", "0")
+    assert done.stdout == "results: 0 recordings deleted\nfeatures: 2 recordings deleted\n"
+    assert json.loads(cache("info", "--json").stdout)["features"]["entries"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["warm", "a.wav"], "feature cache: none is named"),
+        (["prune"], "nothing is named"),
+        (["prune", "--keep-results", "-1"], "below 0"),
+        (["info", "--feature-cache", "nowhere"], "there is no folder nowhere"),
+        (["warm", "a.wav", "--feature-cache", "a.wav"], "is a file; name a folder"),
+        (["warm", "a.wav", "--feature-cache", "x", "--feature-cache-gb", "nan"], "out of range"),
+    ],
+)
+def test_a_cache_command_that_cannot_be_says_what_to_do(arguments, says, tone, tmp_path):
+    tone("a.wav")
+    env = os.environ | {"PYTHONPATH": str(Path.cwd()), "ASRBATCH_CACHE_DIR": str(tmp_path / "home")}
+    done = asrbatch("cache", *arguments, cwd=tmp_path, env=env)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -24,6 +24,7 @@ class ScriptedEngine:
     capacity = 4
     max_segment_samples = None
     languages = None
+    shares_cores = False
 
     def __init__(self):
         self.queue = []

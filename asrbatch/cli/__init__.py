@@ -7,6 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import asrbatch
+from asrbatch.cli import cache
 from asrbatch.cli.bench import bench
 from asrbatch.cli.scan import scan
 from asrbatch.cli.transcribe import transcribe
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 for command in (transcribe, scan, bench):
     app.command()(command)
+app.add_typer(cache.app, name="cache")
 
 
 @app.callback(invoke_without_command=True)

@@ -56,6 +56,9 @@ def bench(
     gpu_memory_utilization: flags.GpuMemoryUtilization = 0.9,
     tensor_parallel_size: flags.TensorParallelSize = 1,
     enforce_eager: flags.EnforceEager = False,
+    feature_cache: flags.FeatureCache = None,
+    feature_cache_gb: flags.FeatureCacheGb = 20.0,
+    feature_memory_gb: flags.FeatureMemoryGb = 0.5,
     config: flags.Config = None,
     verbose: flags.Verbose = 0,
 ) -> None:

@@ -71,6 +71,16 @@ Workers = Annotated[
     int | None,
     typer.Option("--workers", "-j", help="Processes that decode.  [default: cores to spare]"),
 ]
+FeatureCache = Annotated[
+    Path | None,
+    typer.Option(help="Folder to keep features in, for other runs over the same audio."),
+]
+FeatureCacheGb = Annotated[
+    float, typer.Option(help="Most that --feature-cache may hold, in 10^9 bytes.")
+]
+FeatureMemoryGb = Annotated[
+    float, typer.Option(help="Most of it that is kept in memory too, in 10^9 bytes.")
+]
 Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more; twice: all.")]
 Engine = Annotated[str, typer.Option(help="auto, vllm, ctranslate2, or null to measure the rest.")]
 Model = Annotated[

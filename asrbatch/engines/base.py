@@ -129,6 +129,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def shares_cores(self) -> bool:
+        """Whether a step computes on all cores of this machine with threads in lock-step."""
+        ...
+
+    @property
     def outstanding(self) -> int:
         """Segments submitted and not yet answered."""
         ...

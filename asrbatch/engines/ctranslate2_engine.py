@@ -141,6 +141,9 @@ class CTranslate2Engine:
         """Segments submitted and not yet answered."""
         return len(self._waiting) + sum(map(len, self._running.values()))
 
+    shares_cores = False
+    """Each batch is on one core as a rule, and no thread waits for that of another."""
+
     max_segment_samples = MAX_SEGMENT_SAMPLES
 
     @property

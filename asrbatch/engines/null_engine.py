@@ -17,6 +17,7 @@ class NullEngine:
     concurrency = 1
     capacity = 512
     max_segment_samples = None
+    shares_cores = False
 
     def __init__(self, spec: ModelSpec, config: EngineConfig) -> None:
         self._answers: list[Hypothesis] = []

@@ -54,7 +54,10 @@ class VllmEngine:
         """
         self._config = config
         self._model_type = _model_type(spec)
-        self._llm = _load(spec, config, self._model_type)
+        import torch
+
+        self._on_gpu = torch.cuda.is_available()
+        self._llm = _load(spec, config, self._model_type, on_gpu=self._on_gpu)
         from vllm.model_executor.model_loader import get_model_cls
 
         self._model_config = self._llm.llm_engine.model_config
@@ -82,6 +85,11 @@ class VllmEngine:
     def capacity(self) -> int:
         """Twice what runs at a time, so that a finished sequence is replaced in the same step."""
         return 2 * self._config.max_num_seqs
+
+    @property
+    def shares_cores(self) -> bool:
+        """On the CPU its OpenMP threads meet at a barrier many times in a step."""
+        return not self._on_gpu
 
     @property
     def outstanding(self) -> int:
@@ -243,10 +251,7 @@ def _model_type(spec: ModelSpec) -> str:
     return str(config.get("model_type", ""))
 
 
-def _load(spec: ModelSpec, config: EngineConfig, model_type: str) -> Any:
-    import torch
-
-    on_gpu = torch.cuda.is_available()
+def _load(spec: ModelSpec, config: EngineConfig, model_type: str, *, on_gpu: bool) -> Any:
     _set_environment(on_gpu)
     from vllm import LLM
 

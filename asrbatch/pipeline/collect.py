@@ -127,6 +127,8 @@ class Collector:
 
     def _close(self, closed: Closed) -> Iterator[Transcript]:
         self._stats.wall_s["decode"] += closed.decode_s
+        if closed.tier is not None:
+            self._stats.features[closed.tier] += 1
         assembly = self._assemblies.get(closed.recording.source.key)
         if assembly is not None:
             assembly.closed = closed

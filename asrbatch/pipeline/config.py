@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,12 @@ class RunConfig:
     """Processes that decode; None is as many as there are cores to spare, and follows the run."""
     cache: bool = True
     """Keep results for other runs, and look there for what is known."""
+    feature_cache: Path | None = None
+    """Folder for features, for other runs over the same audio."""
+    feature_cache_gb: float = 20.0
+    """Most bytes of it, in 10^9."""
+    feature_memory_gb: float = 0.5
+    """Most bytes of features kept in memory besides; 0 keeps none."""
     overwrite: bool = False
     fail_fast: bool = False
 
@@ -53,6 +60,13 @@ class RunConfig:
         if self.workers is not None and self.workers < 1:
             msg = f"workers: {self.workers} is too few; give at least 1"
             raise ConfigError(msg)
+        for name, at_least in (("feature_cache_gb", 0.001), ("feature_memory_gb", 0.0)):
+            if not at_least <= getattr(self, name) < math.inf:
+                msg = f"{name.replace('_', ' ')}: {getattr(self, name):g} is out of range; give at least {at_least:g}"
+                raise ConfigError(msg)
+        if self.feature_cache is not None and self.feature_cache.is_file():
+            msg = f"feature cache: {self.feature_cache} is a file; name a folder"
+            raise ConfigError(msg)
         if self.language is not None and self.language not in LANGUAGE_NAMES:
             msg = f"language: {self.language!r} is no language code; give one such as en, or None"
             raise ConfigError(msg)
@@ -63,6 +77,11 @@ class RunConfig:
     def chunk_samples(self) -> int:
         """The chunk limit in samples."""
         return round(self.chunk_seconds * SAMPLE_RATE)
+
+    @property
+    def max_feature_bytes(self) -> int:
+        """Most bytes of the feature cache."""
+        return round(self.feature_cache_gb * 10**9)
 
     def text_options(self, spec: ModelSpec, source: Source) -> dict[str, Any]:
         """Everything that can change the text of a source; the rest is speed."""

@@ -6,6 +6,8 @@ import queue
 import time
 from typing import TYPE_CHECKING
 
+from asrbatch.machine import num_cores
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -20,6 +22,10 @@ POLL_S = 0.1
 FILL_S = 1.0
 """How long the engine is held back at the start until it has as much as it can do at once. A step
 with the first few segments would take its time while all the others come, and leave it starved."""
+
+
+TURN_S = 0.005
+"""How often an engine that computes on the workers' cores looks whether they are free again."""
 
 
 class StarvedClock:
@@ -71,6 +77,10 @@ def feed(
                 break
             yield message
         clock.tick(is_starved=more and engine.outstanding < engine.concurrency)
+        if engine.shares_cores and front_end.num_busy >= num_cores():
+            # Each of its threads would wait for the one whose core a worker has.
+            time.sleep(TURN_S)
+            continue
         if engine.outstanding:
             with stats.clock("engine"):
                 hypotheses = engine.step()

@@ -17,18 +17,23 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from asrbatch.data import Failure
 from asrbatch.pipeline.jobs import Decode, Decoded, Identified, Identify, Produced, Refused
+from asrbatch.pipeline.tiers import FeatureTiers
 from asrbatch.pipeline.workers import Crashed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from asrbatch.data import Features, Recording, Segment, Waveform
+    from asrbatch.feature_store import FeatureStore
     from asrbatch.pipeline.config import RunConfig
     from asrbatch.pipeline.jobs import Job, Reply
     from asrbatch.pipeline.workers import WorkerPool
 
 MAX_IDENTIFIED = 32
 """Recordings that are hashed ahead: few, so that they are still in the page cache when read."""
+
+MAX_WAITING = 1024
+"""Messages beyond which recordings that are in memory take the long way, by a worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,8 @@ class Ready:
 
     segment: Segment
     audio: Waveform | Features
-    """In the arena; its room is given back when nothing refers to it any more."""
+    """In the arena, where its room is given back when nothing refers to it any more, or in the
+    memory of the feature store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,8 @@ class Closed:
     flags: tuple[str, ...]
     """Of the decoder."""
     decode_s: float
+    tier: str | None
+    """Where its features were, `memory` or `disk`; None where they were computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +97,7 @@ class FrontEnd:
         config: RunConfig,
         pool: WorkerPool,
         judge: Callable[[Recording, str], Message | None],
+        store: FeatureStore | None = None,
     ) -> None:
         """Start.
 
@@ -98,11 +107,13 @@ class FrontEnd:
             pool: Idle workers.
             judge: Tells from the content id what to do with a recording, in this object's
                 thread: an `Opened` is decoded, any other message passed on, None is dropped.
+            store: Features that were computed before.
         """
         self._source = enumerate(recordings)
         self._config = config
         self._pool = pool
         self._judge = judge
+        self._tiers = FeatureTiers(store, config, pool.mel)
         self._recordings: dict[int, Recording] = {}
         """Those under way, by their position in the plan."""
         self._jobs: deque[Job] = deque()
@@ -128,6 +139,11 @@ class FrontEnd:
         if isinstance(message, Exception):
             raise message
         return message
+
+    @property
+    def num_busy(self) -> int:
+        """Workers that compute at this moment."""
+        return self._pool.num_busy
 
     def close(self) -> None:
         """Stop; what the workers hold is dropped."""
@@ -172,10 +188,13 @@ class FrontEnd:
                 self._open(event)
             case Produced():
                 audio = self._pool.arena.read(event.slot)
+                self._tiers.add(event, self._recordings[event.index], audio)
                 self._messages.put(Ready(event.segment, audio))
             case Decoded():
                 recording = self._recordings.pop(event.index)
-                self._messages.put(Closed(recording, event.flags, event.decode_s))
+                tier = "disk" if event.recalled else None
+                self._messages.put(Closed(recording, event.flags, event.decode_s, tier))
+                self._tiers.finish(event)
             case Refused():
                 self._fail(event.index, event.failure)
             case Crashed(Identify() | Decode() as job, text):
@@ -188,16 +207,33 @@ class FrontEnd:
         self._identifying.discard(identified.index)
         recording = self._recordings[identified.index]
         message = self._judge(recording, identified.recording_id)
-        if isinstance(message, Opened):
-            source = recording.source
-            language = source.language or self._config.language
-            context = source.context or self._config.context
-            self._jobs.append(Decode(identified.index, recording, language, context))
-        else:
-            del self._recordings[identified.index]
         if message is not None:
             self._messages.put(message)
+        if not isinstance(message, Opened):
+            del self._recordings[identified.index]
+            return
+        self._tiers.begin(identified.index, identified.recording_id)
+        source = recording.source
+        job = Decode(
+            identified.index,
+            recording,
+            source.language or self._config.language,
+            source.context or self._config.context,
+            self._tiers.path(identified.index),
+        )
+        # What lies in messages cannot leave the memory tier.
+        is_room = self._messages.qsize() < MAX_WAITING
+        features = self._tiers.recall(job.index) if is_room else None
+        if features is None:
+            self._jobs.append(job)
+            return
+        for index, span in enumerate(features.spans):
+            self._messages.put(Ready(job.segment(index, span), span.audio))
+        del self._recordings[job.index]
+        self._tiers.forget(job.index)
+        self._messages.put(Closed(recording, features.flags, 0.0, "memory"))
 
     def _fail(self, index: int, failure: Failure) -> None:
         self._identifying.discard(index)
+        self._tiers.forget(index)
         self._messages.put(Failed(self._recordings.pop(index), failure))

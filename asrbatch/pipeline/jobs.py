@@ -5,9 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from asrbatch.data import Segment
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from asrbatch.arena import Slot
-    from asrbatch.data import AudioInfo, Failure, MelParams, RawFormat, Recording, Segment, Source
+    from asrbatch.data import (
+        AudioInfo,
+        Failure,
+        FeatureSpan,
+        MelParams,
+        RawFormat,
+        Recording,
+        Source,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +27,8 @@ class WorkerSettings:
     """What a worker is told once."""
 
     arena_bytes: int
+    place: int
+    """Which of the workers it is."""
     region: tuple[int, int]
     """First byte of its part of the arena, and the one after it."""
     held: tuple[Slot, ...]
@@ -23,6 +37,8 @@ class WorkerSettings:
     mel: MelParams | None
     """Features that the model takes; None where it takes the waveform."""
     raw_format: RawFormat | None
+    max_feature_bytes: int
+    """Of a file of features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +67,21 @@ class Decode:
     recording: Recording
     language: str | None
     context: str | None
+    features: Path | None
+    """Where its features are kept, or will be; None keeps none."""
+
+    def segment(self, index: int, span: FeatureSpan) -> Segment:
+        """A segment of the recording."""
+        source = self.recording.source
+        return Segment(
+            recording_id=source.key,
+            index=index,
+            start_sample=source.start_sample + span.start_sample,
+            num_samples=span.num_samples,
+            cut=span.cut,
+            language=self.language,
+            context=self.context,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +119,12 @@ class Decoded:
     """Of the decoder."""
     decode_s: float
     """Seconds at work, waiting for room not counted."""
+    recalled: bool
+    """Whether its features were on disk."""
+    written_bytes: int = 0
+    """Of the features that are there now."""
+    write_error: str = ""
+    """Why they are not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from asrbatch.arena import ITEM_BYTES, Arena, slot_bytes
+from asrbatch.arena import HEADER_BYTES, ITEM_BYTES, Arena, slot_bytes
 from asrbatch.data import SAMPLE_RATE
 from asrbatch.errors import WorkerError
 from asrbatch.machine import has_gpu, num_cores
@@ -59,21 +59,24 @@ def open_pool(config: RunConfig, spec: ModelSpec) -> Iterator[WorkerPool]:
         round(config.budget.max_audio_s * SAMPLE_RATE) * ITEM_BYTES // max_workers,
         MIN_REGION_SEGMENTS * slot_bytes(shape),
     )
+    arena_bytes = HEADER_BYTES + region_bytes * max_workers
     try:
-        arena = Arena(region_bytes * max_workers)
+        arena = Arena(arena_bytes)
     except OSError as error:
         msg = (
-            f"workers: no {region_bytes * max_workers} bytes of shared memory: {error.strerror}; "
+            f"workers: no {arena_bytes} bytes of shared memory: {error.strerror}; "
             "lower --batch-seconds or --workers"
         )
         raise WorkerError(msg) from error
     settings = WorkerSettings(
-        arena_bytes=region_bytes * max_workers,
+        arena_bytes=arena_bytes,
+        place=0,
         region=(0, 0),
         held=(),
         chunk_samples=config.chunk_samples,
         mel=mel,
         raw_format=config.raw_format,
+        max_feature_bytes=config.max_feature_bytes,
     )
     pool = WorkerPool(arena, settings, num_workers, max_workers)
     try:

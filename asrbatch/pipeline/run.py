@@ -13,6 +13,7 @@ import orjson
 from asrbatch.data import SAMPLE_RATE, Failure, Hypothesis, Transcript
 from asrbatch.engines import load_engine, resolve_model
 from asrbatch.errors import ConfigError
+from asrbatch.feature_store import open_store
 from asrbatch.identity import options_fingerprint
 from asrbatch.jsonl import write_atomically
 from asrbatch.ledger import Ledger, summary_path
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from asrbatch.data import Source
     from asrbatch.engines import Engine
+    from asrbatch.feature_store import FeatureStore
     from asrbatch.pipeline.collect import Observer
     from asrbatch.pipeline.config import RunConfig
     from asrbatch.pipeline.frontend import Message
@@ -147,7 +149,9 @@ class Run:
         """Everything that happens, from the first file opened to the last segment answered."""
         order = (prepared.recordings[i] for i in prepared.plan.recording_order())
         self.stats.work_started = time.perf_counter()
-        front_end = stack.enter_context(closing(FrontEnd(order, self.config, pool, judge)))
+        front_end = stack.enter_context(
+            closing(FrontEnd(order, self.config, pool, judge, _store(self.config)))
+        )
         is_model_needed = False
         while not (is_model_needed or self._is_stopping()):
             try:
@@ -198,3 +202,11 @@ class Run:
             write_atomically(summary_path(ledger.out), [summary, b"\n"])
         finally:
             ledger.close()
+
+
+def _store(config: RunConfig) -> FeatureStore | None:
+    """Features of other runs; None where none are kept."""
+    if config.feature_cache is None:
+        return None
+    memory_bytes = round(config.feature_memory_gb * 10**9)
+    return open_store(config.feature_cache.resolve(), config.max_feature_bytes, memory_bytes)

@@ -36,6 +36,8 @@ class RunStats:
     """Done by an earlier run."""
     recalled: int = 0
     """Among the done: of the same content as another, or known to the cache."""
+    features: Counter[str] = field(default_factory=Counter)
+    """By tier of the feature store: recordings whose features were there."""
     planned_files: int = 0
     planned_samples: int = 0
     padding_ratio: float = 1.0
@@ -127,6 +129,7 @@ class RunStats:
             "exit_reason": self.exit_reason,
             "files": {"done": self.done, "failed": self.failed, "skipped": self.skipped},
             "recalled": self.recalled,
+            "features": dict(self.features),
             "audio_hours": round(self.audio_s / 3600, 6),
             "segments": self.segments,
             "tokens": self.tokens,

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from asrbatch.arena import Arena, Region
 from asrbatch.cut import cut
-from asrbatch.data import Failure, Segment
+from asrbatch.data import Failure, FeatureSpan
 from asrbatch.decode import decode
 from asrbatch.errors import RecordingError
+from asrbatch.feature_file import read_features, writing
 from asrbatch.identity import content_id
 from asrbatch.mel import input_shape, write_input
 from asrbatch.pipeline.jobs import (
@@ -37,13 +38,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asrbatch.arena import Slot
-    from asrbatch.data import AudioInfo, Source
+    from asrbatch.data import AudioInfo, FeatureSet, Source
+    from asrbatch.feature_file import FeatureWriter
     from asrbatch.pipeline.jobs import Job, Reply, WorkerSettings
 
 logger = logging.getLogger(__name__)
 
 FLUSH_S = 0.005
 """Replies of one job are sent together unless the first of them is older."""
+
+REFILL_SHARE = 0.25
+"""Of its region that a worker waits for once it is full: it works in bursts, and leaves the cores
+to the engine in between."""
 
 MIN_POLL_S, MAX_POLL_S = 0.002, 0.05
 """How often a worker without room looks whether there is some: ever less often, since each look
@@ -61,6 +67,8 @@ class Worker:
         self._jobs: deque[Job] = deque()
         self._replies: list[Reply] = []
         self._oldest_reply = 0.0
+        self._waited_s = 0.0
+        """For room, so far."""
 
     def run(self) -> None:
         """Work until the main process closes the connection."""
@@ -94,36 +102,60 @@ class Worker:
             yield Refused(job.index, failure)
 
     def _decode(self, job: Decode) -> Iterator[Reply]:
-        source, mel = job.recording.source, self._settings.mel
-        stream = decode(source, job.recording.info, self._settings.raw_format)
-        busy_s, since = 0.0, time.perf_counter()
-        for index, span in enumerate(cut(stream, self._settings.chunk_samples)):
-            segment = Segment(
-                recording_id=source.key,
-                index=index,
-                start_sample=source.start_sample + span.start_sample,
-                num_samples=len(span.waveform),
-                cut=span.cut,
-                language=job.language,
-                context=job.context,
-            )
-            busy_s += time.perf_counter() - since
-            slot = self._allocate(input_shape(len(span.waveform), mel))
-            since = time.perf_counter()
+        stored = read_features(job.features) if job.features else None
+        if stored is not None:
+            yield from self._replay(job, stored)
+            return
+        with writing(job.features, self._settings.max_feature_bytes) as file:
+            yield from self._compute(job, file)
+
+    def _compute(self, job: Decode, file: FeatureWriter | None) -> Iterator[Reply]:
+        mel = self._settings.mel
+        start_s, waited_s = time.perf_counter(), self._waited_s
+        stream = decode(job.recording.source, job.recording.info, self._settings.raw_format)
+        for index, piece in enumerate(cut(stream, self._settings.chunk_samples)):
+            num_samples = len(piece.waveform)
+            slot = self._allocate(input_shape(num_samples, mel))
             # Right to where the engine will read it.
-            write_input(span.waveform, mel, self._arena.write(slot))
-            yield Produced(job.index, segment, slot)
-        yield Decoded(job.index, stream.flags, busy_s + time.perf_counter() - since)
+            audio = self._arena.write(slot)
+            write_input(piece.waveform, mel, audio)
+            span = FeatureSpan(piece.start_sample, num_samples, piece.cut, audio)
+            if file is not None:
+                file.add(span)
+            yield Produced(job.index, job.segment(index, span), slot)
+        num_bytes = 0 if file is None else file.commit(stream.flags)
+        error = "" if file is None else file.error
+        busy_s = time.perf_counter() - start_s - (self._waited_s - waited_s)
+        yield Decoded(job.index, stream.flags, busy_s, False, num_bytes, error)
+
+    def _replay(self, job: Decode, stored: FeatureSet) -> Iterator[Reply]:
+        for index, span in enumerate(stored.spans):
+            slot = self._allocate(span.audio.shape)
+            self._arena.write(slot)[:] = span.audio
+            yield Produced(job.index, job.segment(index, span), slot)
+        yield Decoded(job.index, stored.flags, 0.0, recalled=True)
 
     def _allocate(self, shape: tuple[int, ...]) -> Slot:
-        """Make room; wait for the engine where there is none."""
-        poll_s = MIN_POLL_S
-        while (slot := self._region.allocate(shape)) is None:
-            self._flush()
+        """Make room; where there is none, wait until the engine has left a good part of it."""
+        if (slot := self._region.allocate(shape)) is not None:
+            return slot
+        self._flush()
+        start_s = time.perf_counter()
+        self._arena.say_waiting(self._settings.place, waits=True)
+        poll_s, num_bursts = MIN_POLL_S, self._arena.num_bursts
+        while not self._may_go_on(num_bursts) or not (slot := self._region.allocate(shape)):
             if self._connection.poll(poll_s):
                 self._receive()
             poll_s = min(2 * poll_s, MAX_POLL_S)
+        if num_bursts == self._arena.num_bursts:
+            self._arena.begin_burst()
+        self._arena.say_waiting(self._settings.place, waits=False)
+        self._waited_s += time.perf_counter() - start_s
         return slot
+
+    def _may_go_on(self, num_bursts: int) -> bool:
+        """Whether there is room for a burst of work, or another worker has begun one."""
+        return num_bursts != self._arena.num_bursts or self._region.has_room(REFILL_SHARE)
 
     def _receive(self) -> None:
         try:

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, NamedTuple
 
-from asrbatch.arena import ALIGNMENT, Arena
-from asrbatch.data import SAMPLE_RATE
+from asrbatch.arena import HEADER_BYTES, Arena
+from asrbatch.data import ALIGNMENT, SAMPLE_RATE
 from asrbatch.errors import WorkerError
 from asrbatch.machine import module_path
 from asrbatch.pipeline.jobs import (
@@ -37,6 +37,7 @@ from asrbatch.pipeline.jobs import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from asrbatch.data import MelParams
     from asrbatch.pipeline.jobs import Job, Reply
 
 logger = logging.getLogger(__name__)
@@ -118,6 +119,17 @@ class WorkerPool:
     def is_idle(self) -> bool:
         """Whether no job is under way."""
         return not any(process.jobs for process in self._processes)
+
+    @property
+    def mel(self) -> MelParams | None:
+        """Features that they compute; None where the model takes the waveform."""
+        return self._settings.mel
+
+    @property
+    def num_busy(self) -> int:
+        """Workers that have something to do, and room for it."""
+        processes = list(self._processes)  # from another thread than the one that changes it
+        return sum(bool(p.jobs) and not self.arena.is_waiting(p.place) for p in processes)
 
     def resize(self, num_workers: int) -> None:
         """Start workers, or let some end with their last job."""
@@ -210,9 +222,13 @@ class WorkerPool:
             self._processes.append(self._start(process.place))
 
     def _start(self, place: int) -> _Process:
-        region_bytes = self._settings.arena_bytes // self._max_workers // ALIGNMENT * ALIGNMENT
-        region = (place * region_bytes, (place + 1) * region_bytes)
-        settings = replace(self._settings, region=region, held=tuple(self.arena.held_in(*region)))
+        room_bytes = self._settings.arena_bytes - HEADER_BYTES
+        region_bytes = room_bytes // self._max_workers // ALIGNMENT * ALIGNMENT
+        start = HEADER_BYTES + place * region_bytes
+        region = (start, start + region_bytes)
+        held = tuple(self.arena.held_in(*region))
+        settings = replace(self._settings, place=place, region=region, held=held)
+        self.arena.say_waiting(place, waits=False)
         ours, theirs = socket.socketpair()
         with theirs:
             descriptors = (theirs.fileno(), self.arena.fileno())
