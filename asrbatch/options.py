@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -56,6 +57,8 @@ class Options(TypedDict, total=False):
     gpu_memory_utilization: float | None
     tensor_parallel_size: int | None
     enforce_eager: bool | None
+    vllm: Mapping[str, Any] | None
+    tokens_per_s: float | None
 
 
 _ENGINE_OPTIONS = (
@@ -71,6 +74,8 @@ _ENGINE_OPTIONS = (
     "gpu_memory_utilization",
     "tensor_parallel_size",
     "enforce_eager",
+    "vllm",
+    "tokens_per_s",
 )
 _RUN_OPTIONS = (
     "context",
@@ -104,6 +109,9 @@ def build_config(inputs: str | Path | Sequence[str | Path], options: Options) ->
     if unknown:
         names = ", ".join(sorted(unknown))
         msg = f"options: {names} is not known; asrbatch.Options has the names"
+        raise ConfigError(msg)
+    if not isinstance(given.get("vllm", {}), Mapping):
+        msg = f"vllm: {given['vllm']!r} is no table of settings; give names and values"
         raise ConfigError(msg)
     for name in ("include", "exclude", "manifest"):
         if isinstance(given.get(name), str | Path):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from asrbatch.bench import generate_clips, parse_lengths, parse_sweep
+from asrbatch.bench import generate_clips, parse_lengths, parse_sweep, write_random_model
 from asrbatch.bench.sweep import knee, save_knee
 from asrbatch.errors import ConfigError
 from tests.conftest import asrbatch
@@ -82,3 +82,32 @@ def test_where_every_measurement_failed_there_is_nothing_to_save(tmp_path):
 
 def test_a_sweep_is_sorted_and_has_no_repeats():
     assert parse_sweep("64,32, 64") == [32, 64]
+
+
+@pytest.mark.slow
+def test_a_published_architecture_runs_in_vllm_without_its_weights(tmp_path):
+    done = asrbatch(
+        "bench", "--random-weights", "qwen3-asr-0.6b", "--clips", "3", "--lengths", "fixed:2",
+        "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["model"] == "qwen3-asr-0.6b-random"
+    assert result["failures"] == 0
+    # Four tokens for each of six seconds, whatever comes.
+    assert result["output_tokens_per_s"] * 6 / result["rtfx"] == pytest.approx(24, rel=0.05)
+
+
+def test_an_unknown_architecture_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"qwen3-asr-0\.6b or qwen3-asr-1\.7b"):
+        write_random_model(tmp_path, "qwen3-asr-9b")
+
+
+@pytest.mark.parametrize("name", ["qwen3-asr-0.6b", "Qwen3-ASR-1.7B"])
+def test_the_tokenizer_of_a_random_model_has_the_ids_of_the_real_one(name, tmp_path):
+    from transformers import AutoTokenizer
+
+    options = write_random_model(tmp_path / "model", name)
+    tokenizer = AutoTokenizer.from_pretrained(options["model"])
+    assert tokenizer("<|im_start|><|audio_pad|><asr_text>").input_ids == [151644, 151676, 151704]
+    assert tokenizer.decode(tokenizer("Grüße, 你好").input_ids) == "Grüße, 你好"

@@ -11,6 +11,7 @@ from asrbatch.cli import cache
 from asrbatch.cli.bench import bench
 from asrbatch.cli.scan import scan
 from asrbatch.cli.transcribe import transcribe
+from asrbatch.cli.vllm_flags import VllmCommand
 
 app = typer.Typer(
     name="asrbatch",
@@ -23,8 +24,9 @@ app = typer.Typer(
         "token_normalize_func": lambda token: token.replace("_", "-"),
     },
 )
-for command in (transcribe, scan, bench):
-    app.command()(command)
+app.command(cls=VllmCommand)(transcribe)
+app.command()(scan)
+app.command(cls=VllmCommand)(bench)
 app.add_typer(cache.app, name="cache")
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def bench(
+    ctx: typer.Context,
     inputs: flags.Inputs = None,
     lengths: Annotated[
         str,
@@ -28,6 +29,12 @@ def bench(
         ),
     ] = "uniform:1,30",
     clips: Annotated[int, typer.Option(help="How many of them.")] = 256,
+    random_weights: Annotated[
+        str | None,
+        typer.Option(
+            help="qwen3-asr-0.6b or qwen3-asr-1.7b: measure this model without its weights."
+        ),
+    ] = None,
     runs: Annotated[int, typer.Option(help="Runs that count; the median is told.")] = 3,
     compare: Annotated[
         str | None,
@@ -50,7 +57,7 @@ def bench(
     batch_size: flags.BatchSize = 8,
     cpu_threads: flags.CpuThreads = 0,
     short_windows: flags.ShortWindows = None,
-    max_num_seqs: flags.MaxNumSeqs = 256,
+    max_num_seqs: flags.MaxNumSeqs = None,
     max_model_len: flags.MaxModelLen = None,
     max_new_tokens: flags.MaxNewTokens = None,
     gpu_memory_utilization: flags.GpuMemoryUtilization = 0.9,
@@ -64,20 +71,33 @@ def bench(
 ) -> None:
     """Measure throughput, latency, memory and where the time goes.
 
-    The model is loaded and warmed up first; neither counts. Exit codes are those of transcribe.
+    The model is loaded and warmed up first; neither counts. Exit codes, and vLLM's own options,
+    are those of transcribe.
     """
     values = locals()
-    own = {"inputs", "lengths", "clips", "runs", "compare", "sweep", "save_config", "plot"}
+    own = {
+        "ctx",
+        "random_weights",
+        "inputs",
+        "lengths",
+        "clips",
+        "runs",
+        "compare",
+        "sweep",
+        "save_config",
+        "plot",
+    }
     shown = own | {"as_json", "config", "verbose"}
-    options = {name: value for name, value in values.items() if name not in shown}
+    options = {name: value for name, value in values.items() if name not in shown} | ctx.obj
     with exit_codes():
         stderr = set_up_logging(quiet=False, verbose=verbose)
         if save_config is not None and sweep is None:
             msg = "save config: there is no sweep to choose from; give --sweep 32,64,128"
             raise ConfigError(msg)
-        with _workload(inputs, lengths, clips) as (found, workload):
+        with _workload(inputs, lengths, clips) as (found, workload), _random(random_weights) as r:
             from asrbatch import bench as benches  # noqa: PLC0415  (numpy, kept out of --help)
 
+            options = benches.merge_options(options, r)
             work = benches.Work(found, options, workload, runs, _split(compare))
             if sweep is None:
                 results = [benches.bench(work)]
@@ -114,6 +134,18 @@ def _workload(
     with tempfile.TemporaryDirectory(prefix="asrbatch-bench-") as folder:
         generate_clips(Path(folder), distribution, clips)
         yield [folder], f"{clips} generated clips, {distribution}"
+
+
+@contextmanager
+def _random(name: str | None) -> Iterator[dict[str, Any]]:
+    """Options for a model with random weights, which goes when it is done."""
+    if name is None:
+        yield {}
+        return
+    from asrbatch.bench import write_random_model  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory(prefix="asrbatch-bench-") as folder:
+        yield write_random_model(Path(folder, f"{name.lower()}-random"), name)
 
 
 def _split(names: str | None) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
     try:
         with path.open("rb") as file:
             found = {name.replace("-", "_"): value for name, value in tomllib.load(file).items()}
+            vllm = found.pop("vllm", {})
     except (OSError, ValueError) as error:
         msg = f"{path} cannot be read: {error}"
         raise typer.BadParameter(msg) from error
@@ -28,7 +29,12 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
     if unknown:
         msg = f"{path}: {', '.join(sorted(unknown))} is no option of this command"
         raise typer.BadParameter(msg)
+    if not isinstance(vllm, dict):
+        msg = f"{path}: vllm is a table, such as [vllm] with kv_cache_dtype = 'fp8' below it"
+        raise typer.BadParameter(msg)
     context.default_map = found
+    if context.obj is not None:
+        context.obj["vllm"] = vllm | context.obj.get("vllm", {})
     return path
 
 
@@ -98,7 +104,12 @@ ShortWindows = Annotated[
     ),
 ]
 MaxNumSeqs = Annotated[
-    int, typer.Option("--max-num-seqs", "--concurrency", help="vllm: segments at a time.")
+    int | None,
+    typer.Option(
+        "--max-num-seqs",
+        "--concurrency",
+        help="vllm: segments at a time.  [default: by the card]",
+    ),
 ]
 MaxModelLen = Annotated[
     int | None, typer.Option(help="vllm: tokens of prompt and answer.  [default: 4096]")

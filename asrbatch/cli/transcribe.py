@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def transcribe(
+    ctx: typer.Context,
     inputs: flags.Inputs = None,
     out: Annotated[
         str,
@@ -52,7 +53,7 @@ def transcribe(
     batch_size: flags.BatchSize = 8,
     cpu_threads: flags.CpuThreads = 0,
     short_windows: flags.ShortWindows = None,
-    max_num_seqs: flags.MaxNumSeqs = 256,
+    max_num_seqs: flags.MaxNumSeqs = None,
     max_model_len: flags.MaxModelLen = None,
     max_new_tokens: flags.MaxNewTokens = None,
     gpu_memory_utilization: flags.GpuMemoryUtilization = 0.9,
@@ -76,10 +77,11 @@ def transcribe(
     Running the same command again goes on where it stopped: what is done is skipped, what failed
     is tried again. Exit code: 0 all done, 1 some files failed, 2 wrong usage, 3 the engine or the
     output failed, 75 another run writes to the same file, 130 or 143 interrupted.
+    Every other setting of vLLM is an option under its own name, such as --kv-cache-dtype fp8.
     """
     values = locals()
-    shown = {"inputs", "config", "out", "progress", "quiet", "verbose"}
-    options = {name: value for name, value in values.items() if name not in shown}
+    shown = {"ctx", "inputs", "config", "out", "progress", "quiet", "verbose"}
+    options = {name: value for name, value in values.items() if name not in shown} | ctx.obj
     with exit_codes():
         stderr = set_up_logging(quiet=quiet, verbose=verbose)
         from asrbatch.pipeline import Run  # noqa: PLC0415  (numpy, kept out of --help)

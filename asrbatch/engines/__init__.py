@@ -6,12 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from asrbatch.engines.base import Engine, EngineConfig, ModelSpec
+from asrbatch.engines.cards import CPU_SEQS
 from asrbatch.engines.models import resolve_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ENGINES", "Engine", "EngineConfig", "ModelSpec", "load_engine", "resolve_model"]
+__all__ = [
+    "CPU_SEQS",
+    "ENGINES",
+    "Engine",
+    "EngineConfig",
+    "ModelSpec",
+    "load_engine",
+    "resolve_model",
+]
 
 ENGINES: dict[str, str] = {
     "vllm": "asrbatch.engines.vllm_engine:VllmEngine",

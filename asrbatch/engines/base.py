@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 from asrbatch.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from asrbatch.data import Features, Hypothesis, MelParams, Segment, Waveform
@@ -47,21 +48,30 @@ class EngineConfig:
     short_windows: bool | None = None
     """Whether Whisper in ctranslate2 encodes short segments as they are, and not padded to 30 s;
     None is so for the packaged model alone."""
-    max_num_seqs: int = 256
+    max_num_seqs: int | None = None
+    """Segments that vLLM works on at once; None is by the card."""
     max_model_len: int | None = None
     """Tokens of prompt and answer together; None is 4096, or what the model allows if less."""
     gpu_memory_utilization: float = 0.9
     tensor_parallel_size: int = 1
     enforce_eager: bool = False
+    vllm: Mapping[str, Any] = field(default_factory=dict)
+    """Any other setting of `vllm.EngineArgs`, by its name."""
     max_new_tokens: int | None = None
     """Ceiling for the token budget of a segment; None leaves it to the duration."""
+    tokens_per_s: float | None = None
+    """Exactly so many tokens for a second of audio, whatever the model says: for measuring one
+    with random weights."""
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "max_num_seqs", "tensor_parallel_size"):
+        for name in ("batch_size", "tensor_parallel_size"):
             _require(name, getattr(self, name), at_least=1)
-        for name in ("max_model_len", "max_new_tokens"):
+        for name in ("max_num_seqs", "max_model_len", "max_new_tokens"):
             if getattr(self, name) is not None:
                 _require(name, getattr(self, name), at_least=1)
+        if self.tokens_per_s is not None and not 0 < self.tokens_per_s < math.inf:
+            msg = f"tokens per s: {self.tokens_per_s:g} is out of range; give more than 0"
+            raise ConfigError(msg)
         _require("cpu_threads", self.cpu_threads, at_least=0)
         if self.cpu_threads > MAX_CPU_THREADS:
             msg = f"cpu threads: {self.cpu_threads} is too many; give at most {MAX_CPU_THREADS}"

@@ -166,18 +166,18 @@ def _mel_params(directory: Path) -> MelParams | None:
 
     Only Qwen3-ASR can be given them, and only the ones that this package computes.
     """
-    if _read_json(directory / "config.json").get("model_type") != "qwen3_asr":
+    if read_json(directory / "config.json").get("model_type") != "qwen3_asr":
         return None
     # The published layout has a file of its own for it, the one of transformers 5 does not.
-    extractor = _read_json(directory / "processor_config.json").get("feature_extractor")
-    extractor = extractor or _read_json(directory / "preprocessor_config.json")
+    extractor = read_json(directory / "processor_config.json").get("feature_extractor")
+    extractor = extractor or read_json(directory / "preprocessor_config.json")
     names = ("n_fft", "hop_length", "sampling_rate", "dither")
     if [extractor.get(name, 0) for name in names] != [400, 160, SAMPLE_RATE, 0]:
         return None
     return MelParams(int(extractor["feature_size"]))
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
     """An object in a file; an empty one where there is none."""
     try:
         found = json.loads(path.read_text("utf-8"))

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from asrbatch.data import SAMPLE_RATE, Hypothesis
 from asrbatch.engines.base import token_budget
+from asrbatch.engines.cards import find_card, settings_for
 from asrbatch.engines.prompts import parse_qwen3_asr, qwen3_asr_prompt, whisper_prompt
 from asrbatch.errors import ConfigError, EngineError, SegmentError
 from asrbatch.languages import LANGUAGE_NAMES
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
 
     from asrbatch.data import Features, Segment, Waveform
     from asrbatch.engines.base import EngineConfig, ModelSpec
+    from asrbatch.engines.cards import Card
 
 DEFAULT_MODEL_LEN = 4096
 """A segment of 30 s takes 390 audio tokens and at most 424 of text; the rest is for context."""
+
+LONGEST_S = 30.0
+"""Seconds of a segment that the card's settings are made for; longer ones wait for each other."""
 
 WHISPER_MULTILINGUAL_VOCABULARY = 51_865
 """Whisper models with fewer entries know English only (openai/whisper, `model.py`)."""
@@ -54,10 +59,11 @@ class VllmEngine:
         """
         self._config = config
         self._model_type = _model_type(spec)
-        import torch
-
-        self._on_gpu = torch.cuda.is_available()
-        self._llm = _load(spec, config, self._model_type, on_gpu=self._on_gpu)
+        card = find_card()
+        self._on_gpu = card is not None
+        settings = engine_settings(spec, config, card, self._model_type)
+        self._concurrency = int(settings["max_num_seqs"])
+        self._llm = _load(settings, on_gpu=self._on_gpu)
         from vllm.model_executor.model_loader import get_model_cls
 
         self._model_config = self._llm.llm_engine.model_config
@@ -79,12 +85,12 @@ class VllmEngine:
     @property
     def concurrency(self) -> int:
         """Sequences that run at a time."""
-        return self._config.max_num_seqs
+        return self._concurrency
 
     @property
     def capacity(self) -> int:
         """Twice what runs at a time, so that a finished sequence is replaced in the same step."""
-        return 2 * self._config.max_num_seqs
+        return 2 * self._concurrency
 
     @property
     def shares_cores(self) -> bool:
@@ -127,7 +133,7 @@ class VllmEngine:
         elif segment.language is None and self._model.supports_explicit_language_detection:
             request.waveform, request.detecting = waveform, True
             prompt = self._model.get_language_detection_prompt(waveform, self._stt_config)
-            self._enqueue(request, prompt, 1, self._language_tokens())
+            self._enqueue(request, prompt, 1, allowed_token_ids=self._language_tokens())
             return
         self._ask(request, waveform)
 
@@ -146,19 +152,25 @@ class VllmEngine:
         self._llm.llm_engine.engine_core.shutdown()
 
     def _ask(self, request: _Request, audio: Waveform | Features) -> None:
-        budget = token_budget(request.segment, self._config.max_new_tokens)
-        self._enqueue(request, self._prompt(request, audio), budget, None)
+        prompt = self._prompt(request, audio)
+        if self._config.tokens_per_s is None:
+            self._enqueue(
+                request, prompt, token_budget(request.segment, self._config.max_new_tokens)
+            )
+            return
+        num_tokens = max(1, round(self._config.tokens_per_s * request.segment.duration_s))
+        self._enqueue(request, prompt, num_tokens, min_tokens=num_tokens, ignore_eos=True)
 
     def _enqueue(
         self,
         request: _Request,
         prompt: Any,
         max_tokens: int,
-        allowed: list[int] | None,
+        **sampling: Any,
     ) -> None:
         from vllm import SamplingParams
 
-        params = SamplingParams(temperature=0.0, max_tokens=max_tokens, allowed_token_ids=allowed)
+        params = SamplingParams(temperature=0.0, max_tokens=max_tokens, **sampling)
         try:
             (request_id,) = self._llm.enqueue([prompt], params, use_tqdm=False)
         except self._refusals as error:  # the prompt is too long, or malformed
@@ -251,35 +263,48 @@ def _model_type(spec: ModelSpec) -> str:
     return str(config.get("model_type", ""))
 
 
-def _load(spec: ModelSpec, config: EngineConfig, model_type: str, *, on_gpu: bool) -> Any:
-    _set_environment(on_gpu)
-    from vllm import LLM
-
+def engine_settings(
+    spec: ModelSpec, config: EngineConfig, card: Card | None, model_type: str
+) -> dict[str, Any]:
+    """Everything that `vllm.LLM` is told: by the card, then by us, then by the user."""
     model_len = config.max_model_len
     if model_len is None and model_type != "whisper":
         model_len = DEFAULT_MODEL_LEN
+    settings = settings_for(card, spec.path, LONGEST_S, config.gpu_memory_utilization) | {
+        "model": str(spec.path),
+        "max_model_len": model_len,
+        "gpu_memory_utilization": config.gpu_memory_utilization,
+        "tensor_parallel_size": config.tensor_parallel_size,
+        # Without a GPU there is no Triton to compile for.
+        "enforce_eager": config.enforce_eager or card is None,
+        "limit_mm_per_prompt": {"audio": 1},
+        # Log-mels come from the workers; computed in here they would come one by one.
+        "enable_mm_embeds": spec.mel is not None,
+        # Both, or each clip is hashed for caches that unique audio never hits.
+        "mm_processor_cache_gb": 0,
+        "enable_prefix_caching": False,
+        "disable_log_stats": False,
+        "seed": 0,
+    }
+    if config.max_num_seqs is not None:
+        settings["max_num_seqs"] = config.max_num_seqs
+    if config.dtype != "auto":
+        settings["dtype"] = config.dtype
+    return settings | dict(config.vllm)
+
+
+def _load(settings: dict[str, Any], *, on_gpu: bool) -> Any:
+    _set_environment(on_gpu)
+    from vllm import LLM, EngineArgs
+
+    unknown = settings.keys() - {field.name for field in fields(EngineArgs)}
+    if unknown:
+        msg = f"vllm: {', '.join(sorted(unknown))} is no setting of this vLLM; see `vllm serve --help`"
+        raise ConfigError(msg)
     try:
-        return LLM(
-            model=str(spec.path),
-            dtype=config.dtype,
-            max_model_len=model_len,
-            max_num_seqs=config.max_num_seqs,
-            gpu_memory_utilization=config.gpu_memory_utilization,
-            tensor_parallel_size=config.tensor_parallel_size,
-            # Without a GPU there is no Triton to compile for.
-            enforce_eager=config.enforce_eager or not on_gpu,
-            limit_mm_per_prompt={"audio": 1},
-            # Log-mels come from the workers; computed in here they would come one by one.
-            enable_mm_embeds=spec.mel is not None,
-            # Both, or each clip is hashed for caches that unique audio never hits.
-            mm_processor_cache_gb=0,
-            enable_prefix_caching=False,
-            disable_log_stats=False,
-            use_tqdm_on_load=False,
-            seed=0,
-        )
+        return LLM(**settings, use_tqdm_on_load=False)
     except Exception as error:  # its configuration, its model code and torch raise all kinds
-        msg = f"vLLM cannot start with {spec.path}: {error}"
+        msg = f"vLLM cannot start with {settings['model']}: {error}"
         raise EngineError(msg) from error
 
 

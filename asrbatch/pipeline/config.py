@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from asrbatch.data import RawFormat, Source
     from asrbatch.engines import ModelSpec
 
+SPEED_SETTINGS = frozenset(
+    {
+        "max_num_batched_tokens", "async_scheduling", "performance_mode", "swap_space", "block_size",
+        "disable_log_stats", "distributed_executor_backend", "max_parallel_loading_workers",
+        "skip_mm_profiling", "num_gpu_blocks_override", "download_dir", "kv_cache_memory_bytes",
+    }
+)  # fmt: skip
+"""Of vLLM, that cannot change a text more than another batch does."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
@@ -86,6 +95,7 @@ class RunConfig:
     def text_options(self, spec: ModelSpec, source: Source) -> dict[str, Any]:
         """Everything that can change the text of a source; the rest is speed."""
         raw = self.raw_format
+        vllm = {k: str(v) for k, v in self.engine.vllm.items() if k not in SPEED_SETTINGS}
         return {
             "engine": spec.engine,
             "model": spec.name,
@@ -97,7 +107,7 @@ class RunConfig:
             "language": source.language or self.language,
             "context": source.context or self.context,
             "raw_format": [raw.encoding, raw.sample_rate, raw.channels] if raw else None,
-        }
+        } | ({"vllm": vllm} if vllm and spec.engine == "vllm" else {})
 
 
 def _check_out(out: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from asrbatch.arena import HEADER_BYTES, ITEM_BYTES, Arena, slot_bytes
 from asrbatch.data import SAMPLE_RATE
+from asrbatch.engines import CPU_SEQS
 from asrbatch.errors import WorkerError
 from asrbatch.machine import has_gpu, num_cores
 from asrbatch.mel import input_shape
@@ -59,6 +60,10 @@ def open_pool(config: RunConfig, spec: ModelSpec) -> Iterator[WorkerPool]:
         round(config.budget.max_audio_s * SAMPLE_RATE) * ITEM_BYTES // max_workers,
         MIN_REGION_SEGMENTS * slot_bytes(shape),
     )
+    # In one process vLLM keeps what it was given until it has answered.
+    if spec.engine == "vllm" and not has_gpu():
+        kept = 2 * (config.engine.max_num_seqs or CPU_SEQS)
+        region_bytes += kept * slot_bytes(shape) // max_workers
     arena_bytes = HEADER_BYTES + region_bytes * max_workers
     try:
         arena = Arena(arena_bytes)
