@@ -118,6 +118,8 @@ def run_table(stats: RunStats) -> Table:
         table.add_row("RTF", f"{1 / stats.rtfx:.4f}")
         table.add_row("RTFx", f"{stats.rtfx:.1f} end to end, {stats.engine_rtfx:.1f} engine only")
         table.add_row("starved", format_time(stats.starved_s))
+        how = f", {_times(stats.retunings)} changed by the run" if stats.retunings else ""
+        table.add_row("workers", f"{stats.num_workers}, {stats.outstanding} outstanding{how}")
     if stats.features:
         table.add_row("features", f"known from {_counted(stats.features)}")
     for flag, count in sorted(stats.flags.items()):
@@ -167,6 +169,10 @@ def describe(failure: Failure) -> str:
 def printable(text: str) -> str:
     """Text in which nothing moves the cursor: file names may hold any character."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _counted(counter: Counter[str]) -> str:

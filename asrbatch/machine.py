@@ -43,6 +43,28 @@ def has_gpu() -> bool:
     return any(Path(device).exists() for device in GPU_DEVICES)
 
 
+def free_memory_share() -> float:
+    """Share of the memory that is free: of the machine's, or of this container's if that is less."""
+    import psutil  # noqa: PLC0415  (kept out of --help)
+
+    memory = psutil.virtual_memory()
+    return min(
+        float(memory.available / memory.total), _container_free_share(Path("/sys/fs/cgroup"))
+    )
+
+
+def _container_free_share(group: Path) -> float:
+    """Share that a control group leaves; 1 where there is no limit (Linux, cgroup v2)."""
+    try:
+        limit = int((group / "memory.max").read_text())
+        used = int((group / "memory.current").read_text())
+        rows = (row.split() for row in (group / "memory.stat").read_text().splitlines())
+        reclaimable = {name: int(value) for name, value in rows}["inactive_file"]
+    except (OSError, ValueError, KeyError):  # no such group, or `max`, which is no limit
+        return 1.0
+    return 1 - (used - reclaimable) / limit
+
+
 def module_path() -> str:
     """Where this process looks for modules, for those that it starts to look there too."""
     return os.pathsep.join(path or os.getcwd() for path in sys.path)  # noqa: PTH109

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from asrbatch.machine import num_cores
+from asrbatch.pipeline.tuning import Tuner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +45,11 @@ class StarvedClock:
 
 
 def feed(
-    front_end: FrontEnd, engine: Engine, stats: RunStats, is_stopping: Callable[[], bool]
+    front_end: FrontEnd,
+    engine: Engine,
+    stats: RunStats,
+    is_stopping: Callable[[], bool],
+    min_workers: int,
 ) -> Iterator[Message | Hypothesis]:
     """Take messages while the engine has room, and let it work.
 
@@ -53,16 +58,19 @@ def feed(
         engine: Whoever iterates submits each `Ready` to it before going on.
         stats: Its clocks.
         is_stopping: Asked between two steps.
+        min_workers: How far the number of workers may go down.
 
     Yields:
         Messages of the front end, and hypotheses of the engine.
     """
     clock = StarvedClock(stats)
+    tuner = Tuner(front_end, engine, stats, min_workers)
     clock.tick(is_starved=True)
     more = True
     full_by = time.perf_counter() + FILL_S
     while (more or engine.outstanding) and not is_stopping():
-        while more and engine.outstanding < engine.capacity:
+        tuner.tick()
+        while more and engine.outstanding < tuner.outstanding:
             may_wait = not engine.outstanding or (
                 engine.outstanding < engine.concurrency and time.perf_counter() < full_by
             )

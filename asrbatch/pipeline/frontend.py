@@ -120,6 +120,7 @@ class FrontEnd:
         self._identifying: set[int] = set()
         self._messages: queue.SimpleQueue[Message | Exception | None] = queue.SimpleQueue()
         self._stopped = False
+        self._num_workers = pool.num_workers
         wake_reader, self._wake = os.pipe()
         self._woken = Connection(wake_reader, writable=False)
         self._thread = threading.Thread(target=self._run, name="front end", daemon=True)
@@ -141,6 +142,15 @@ class FrontEnd:
         return message
 
     @property
+    def num_waiting(self) -> int:
+        """Messages that have not been taken."""
+        return self._messages.qsize()
+
+    def resize(self, num_workers: int) -> None:
+        """Start workers, or let some end with their last job, when one of them next replies."""
+        self._num_workers = num_workers
+
+    @property
     def num_busy(self) -> int:
         """Workers that compute at this moment."""
         return self._pool.num_busy
@@ -157,6 +167,8 @@ class FrontEnd:
             while not self._stopped and self._dispatch():
                 for event in self._pool.receive(self._woken):
                     self._handle(event)
+                if self._num_workers != self._pool.num_workers:
+                    self._pool.resize(self._num_workers)
             self._messages.put(None)
         except Exception as error:  # noqa: BLE001  (the main thread raises it)
             self._messages.put(error)

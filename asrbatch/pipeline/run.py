@@ -167,7 +167,11 @@ class Run:
         # Not before: nothing can be wrong with the options any more.
         yield from prepared.failures
         if is_model_needed and self._engine is not None:
-            yield from feed(front_end, self._engine, self.stats, self._is_stopping)
+            # Where they share the cores, a worker that waits costs nothing, and all of them at
+            # once hold the engine up for the shortest time.
+            may_shrink = self.config.workers is None and not self._engine.shares_cores
+            least = 1 if may_shrink else self.stats.num_workers
+            yield from feed(front_end, self._engine, self.stats, self._is_stopping, least)
 
     def _load(self, stack: ExitStack) -> None:
         """Load the engine, now that the model must hear something."""

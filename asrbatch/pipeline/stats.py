@@ -54,6 +54,11 @@ class RunStats:
     starved_s: float = 0.0
     """The engine had less than it can do at once, while work remained."""
     num_workers: int = 0
+    """At work last; `retunings` says whether there were others before."""
+    outstanding: int = 0
+    """Segments that the engine might hold last."""
+    retunings: int = 0
+    """How often one of the two was changed."""
     model: str = ""
     engine: str = ""
     exit_reason: str = "running"
@@ -141,6 +146,8 @@ class RunStats:
             "engine_rtfx": round(self.engine_rtfx, 3) if self.engine_rtfx else None,
             "starved_s": round(self.starved_s, 3),
             "workers": self.num_workers,
+            "outstanding": self.outstanding,
+            "retunings": self.retunings,
             "peak_memory_bytes": peak_memory_bytes(),
             "slowest": [
                 {"path": path, "wall_s": round(wall, 3), "duration_s": round(duration, 3)}
