@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from asrbatch.data import SAMPLE_RATE
-from asrbatch.engines.cards import TEXT_TOKENS_PER_S
+from asrbatch.engines.vllm_settings import TEXT_TOKENS_PER_S
 from asrbatch.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from asrbatch.engines.base import Engine, EngineConfig, ModelSpec
-from asrbatch.engines.cards import CPU_SEQS
 from asrbatch.engines.models import resolve_model
+from asrbatch.engines.vllm_settings import CPU_SEQS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

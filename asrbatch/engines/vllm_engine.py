@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from asrbatch.data import SAMPLE_RATE, Hypothesis
 from asrbatch.engines.base import token_budget
-from asrbatch.engines.cards import find_card, settings_for
 from asrbatch.engines.prompts import parse_qwen3_asr, qwen3_asr_prompt, whisper_prompt
+from asrbatch.engines.vllm_settings import engine_settings, find_card
 from asrbatch.errors import ConfigError, EngineError, SegmentError
 from asrbatch.languages import LANGUAGE_NAMES
 from asrbatch.mel import pad_waveform
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 
     from asrbatch.data import Features, Segment, Waveform
     from asrbatch.engines.base import EngineConfig, ModelSpec
-    from asrbatch.engines.cards import Card
-
-DEFAULT_MODEL_LEN = 4096
-"""A segment of 30 s takes 390 audio tokens and at most 424 of text; the rest is for context."""
-
-LONGEST_S = 30.0
-"""Seconds of a segment that the card's settings are made for; longer ones wait for each other."""
 
 WHISPER_MULTILINGUAL_VOCABULARY = 51_865
 """Whisper models with fewer entries know English only (openai/whisper, `model.py`)."""
@@ -261,36 +254,6 @@ def _model_type(spec: ModelSpec) -> str:
     path: Path | None = spec.path
     config = json.loads((path / "config.json").read_text("utf-8")) if path else {}
     return str(config.get("model_type", ""))
-
-
-def engine_settings(
-    spec: ModelSpec, config: EngineConfig, card: Card | None, model_type: str
-) -> dict[str, Any]:
-    """Everything that `vllm.LLM` is told: by the card, then by us, then by the user."""
-    model_len = config.max_model_len
-    if model_len is None and model_type != "whisper":
-        model_len = DEFAULT_MODEL_LEN
-    settings = settings_for(card, spec.path, LONGEST_S, config.gpu_memory_utilization) | {
-        "model": str(spec.path),
-        "max_model_len": model_len,
-        "gpu_memory_utilization": config.gpu_memory_utilization,
-        "tensor_parallel_size": config.tensor_parallel_size,
-        # Without a GPU there is no Triton to compile for.
-        "enforce_eager": config.enforce_eager or card is None,
-        "limit_mm_per_prompt": {"audio": 1},
-        # Log-mels come from the workers; computed in here they would come one by one.
-        "enable_mm_embeds": spec.mel is not None,
-        # Both, or each clip is hashed for caches that unique audio never hits.
-        "mm_processor_cache_gb": 0,
-        "enable_prefix_caching": False,
-        "disable_log_stats": False,
-        "seed": 0,
-    }
-    if config.max_num_seqs is not None:
-        settings["max_num_seqs"] = config.max_num_seqs
-    if config.dtype != "auto":
-        settings["dtype"] = config.dtype
-    return settings | dict(config.vllm)
 
 
 def _load(settings: dict[str, Any], *, on_gpu: bool) -> Any:

@@ -15,15 +15,17 @@ import subprocess
 import sys
 import tempfile
 import time
+import wave
 from pathlib import Path
 from random import Random
 
 import orjson
 
 from asrbatch.data import Transcript, TranscriptSegment
+from asrbatch.engines import resolve_model
 from asrbatch.machine import paused_gc
 from asrbatch.options import build_config
-from asrbatch.pipeline import Run
+from asrbatch.pipeline import Run, open_pool, prepare, scan_inputs
 from asrbatch.pipeline.prepare import leave_out_done
 from asrbatch.pipeline.stats import RunStats
 from asrbatch.plan import BatchBudget, plan_batches
@@ -62,6 +64,24 @@ def measure(root: Path) -> dict[str, float]:
         "plan_s": planned - drawn,
         "memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
+
+
+def probe_us(count: int) -> float:
+    """Microseconds for a file and core to read headers in the workers, where nothing is done."""
+    with tempfile.TemporaryDirectory() as folder:
+        samples = bytes(16_000)
+        for index in range(count):
+            with wave.open(f"{folder}/{index:06}.wav", "wb") as file:
+                file.setparams((1, 2, 16_000, 0, "NONE", ""))
+                file.writeframes(samples)
+        config, stats = build_config(folder, {"engine": "null"}), RunStats()
+        with open_pool(config, resolve_model(config.engine)) as pool:
+            prepare([], config, stats, pool, lambda: False)
+            sources = scan_inputs(config, stats)
+            prepare(sources[: len(sources) // 10], config, stats, pool, lambda: False)
+            start = time.perf_counter()
+            prepare(sources, config, stats, pool, lambda: False)
+            return 1e6 * (time.perf_counter() - start) * pool.num_workers / count
 
 
 def finished_lines_s(root: Path, out: Path) -> float:
@@ -105,6 +125,9 @@ def main(*counts: int) -> None:
             if count <= MAX_LINES:
                 seconds = finished_lines_s(root, Path(folder, "results.jsonl"))
                 print(f"| {count:,} finished lines, nothing left to do | {seconds:.2f} s |")
+                print(
+                    f"| {count:,} WAV files, probed by the workers | {probe_us(count):.0f} us a file and core |"
+                )
 
 
 if __name__ == "__main__":

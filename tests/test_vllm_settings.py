@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from asrbatch.engines import EngineConfig, ModelSpec
-from asrbatch.engines.cards import Card, kv_bytes_per_token, settings_for
-from asrbatch.engines.vllm_engine import engine_settings
+from asrbatch.engines.vllm_settings import (
+    Card,
+    engine_settings,
+    kv_bytes_per_token,
+    settings_for,
+)
 from tests.conftest import MODELS
 
 WEIGHTS_GB = {"0.6B": 1.56, "1.7B": 4.08}

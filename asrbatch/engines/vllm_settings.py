@@ -1,6 +1,6 @@
-"""Settings for vLLM by what the card and the model are; what the user sets stays as it is.
+"""What vLLM is told: by what the card and the model are, then by us, then by the user.
 
-They are calculated, not tried out: `asrbatch bench --sweep` measures a card.
+Settings by the card are calculated, not tried out: `asrbatch bench --sweep` measures a card.
 """
 
 from __future__ import annotations
@@ -13,6 +13,14 @@ from asrbatch.engines.models import read_json
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from asrbatch.engines.base import EngineConfig, ModelSpec
+
+DEFAULT_MODEL_LEN = 4096
+"""A segment of 30 s takes 390 audio tokens and at most 424 of text; the rest is for context."""
+
+LONGEST_S = 30.0
+"""Seconds of a segment that the card's settings are made for; longer ones wait for each other."""
 
 AUDIO_TOKENS_PER_S = 13
 TEXT_TOKENS_PER_S = 4
@@ -57,6 +65,36 @@ def find_card() -> Card | None:
         return None
     properties = torch.cuda.get_device_properties(0)
     return Card(int(properties.total_memory), (properties.major, properties.minor))
+
+
+def engine_settings(
+    spec: ModelSpec, config: EngineConfig, card: Card | None, model_type: str
+) -> dict[str, Any]:
+    """Everything that `vllm.LLM` is told: by the card, then by us, then by the user."""
+    model_len = config.max_model_len
+    if model_len is None and model_type != "whisper":
+        model_len = DEFAULT_MODEL_LEN
+    settings = settings_for(card, spec.path, LONGEST_S, config.gpu_memory_utilization) | {
+        "model": str(spec.path),
+        "max_model_len": model_len,
+        "gpu_memory_utilization": config.gpu_memory_utilization,
+        "tensor_parallel_size": config.tensor_parallel_size,
+        # Without a GPU there is no Triton to compile for.
+        "enforce_eager": config.enforce_eager or card is None,
+        "limit_mm_per_prompt": {"audio": 1},
+        # Log-mels come from the workers; computed in here they would come one by one.
+        "enable_mm_embeds": spec.mel is not None,
+        # Both, or each clip is hashed for caches that unique audio never hits.
+        "mm_processor_cache_gb": 0,
+        "enable_prefix_caching": False,
+        "disable_log_stats": False,
+        "seed": 0,
+    }
+    if config.max_num_seqs is not None:
+        settings["max_num_seqs"] = config.max_num_seqs
+    if config.dtype != "auto":
+        settings["dtype"] = config.dtype
+    return settings | dict(config.vllm)
 
 
 def settings_for(
