@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +61,8 @@ def prune_caches(
     if feature_cache is None and keep_results is None:
         msg = "prune: nothing is named; give --keep-results NUMBER or --feature-cache FOLDER"
         raise ConfigError(msg)
-    if feature_cache_gb < 0 or (keep_results or 0) < 0:
-        msg = "prune: a bound is below 0; 0 deletes everything"
+    if not 0 <= feature_cache_gb < math.inf or (keep_results or 0) < 0:
+        msg = "prune: a bound is no number of 0 or more; 0 deletes everything"
         raise ConfigError(msg)
     deleted = {}
     if keep_results is not None:

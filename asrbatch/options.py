@@ -113,6 +113,10 @@ def build_config(inputs: str | Path | Sequence[str | Path], options: Options) ->
     if not isinstance(given.get("vllm", {}), Mapping):
         msg = f"vllm: {given['vllm']!r} is no table of settings; give names and values"
         raise ConfigError(msg)
+    own = given.get("vllm", {}).keys() & Options.__annotations__.keys()
+    if own:
+        msg = f"vllm: {', '.join(sorted(own))} is an option of its own; give it as such"
+        raise ConfigError(msg)
     for name in ("include", "exclude", "manifest"):
         if isinstance(given.get(name), str | Path):
             given[name] = [given[name]]

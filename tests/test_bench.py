@@ -48,6 +48,7 @@ def test_a_sweep_names_the_knee_saves_it_and_draws_it(tmp_path):
         (["--lengths", "gamma:2"], "lengths: 'gamma:2'"),
         (["--compare", "magic"], "compare: magic"),
         (["--save-config", "x.toml"], "save config: there is no sweep"),
+        (["--random-weights", "qwen3-asr-0.6b", "--model", "x"], "give one of the two"),
     ],
 )
 def test_wrong_usage_exits_2_with_one_line(arguments, says, tmp_path):

@@ -257,7 +257,8 @@ def test_a_cache_is_filled_shown_and_shortened(tone, tmp_path):
     [
         (["warm", "a.wav"], "feature cache: none is named"),
         (["prune"], "nothing is named"),
-        (["prune", "--keep-results", "-1"], "below 0"),
+        (["prune", "--keep-results", "-1"], "no number of 0 or more"),
+        (["prune", "--feature-cache", "x", "--feature-cache-gb", "nan"], "no number of 0 or more"),
         (["info", "--feature-cache", "nowhere"], "there is no folder nowhere"),
         (["warm", "a.wav", "--feature-cache", "a.wav"], "is a file; name a folder"),
         (["warm", "a.wav", "--feature-cache", "x", "--feature-cache-gb", "nan"], "out of range"),

@@ -90,5 +90,7 @@ def test_from_python_they_are_an_option_of_their_own(tone, tmp_path):
     tone("a.wav")
     config = build_config(tmp_path, {"vllm": {"kv_cache_dtype": "fp8"}})
     assert config.engine.vllm == {"kv_cache_dtype": "fp8"}
+    with pytest.raises(ConfigError, match="max_num_seqs is an option of its own"):
+        build_config(tmp_path, {"vllm": {"max_num_seqs": 5}})
     with pytest.raises(ConfigError, match="is no table of settings"):
         build_config(tmp_path, {"vllm": ["kv_cache_dtype"]})

@@ -87,7 +87,14 @@ def write_random_model(folder: Path, name: str) -> dict[str, Any]:
 
 
 def merge_options(typed: dict[str, Any], random: dict[str, Any]) -> dict[str, Any]:
-    """Options of a run with such a model; what was typed for vLLM besides stays."""
+    """Options of a run with such a model; what was typed for vLLM besides stays.
+
+    Raises:
+        ConfigError: A model was typed too.
+    """
+    if random and typed.get("model") is not None:
+        msg = f"random weights: --model {typed['model']} is another model; give one of the two"
+        raise ConfigError(msg)
     vllm = random.get("vllm", {}) | typed.get("vllm", {})
     return typed | random | ({"vllm": vllm} if vllm else {})
 

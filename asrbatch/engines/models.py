@@ -58,6 +58,8 @@ def resolve_model(config: EngineConfig) -> ModelSpec:
         raise ConfigError(msg)
     check_dtype(engine, config.dtype)
     if engine == "ctranslate2":
+        if config.vllm:
+            logger.warning("vllm: %s is for vLLM alone; not used", ", ".join(sorted(config.vllm)))
         _require_package("faster_whisper", "ctranslate2", "asrbatch[cpu]")
         return _resolve_ctranslate2(config.model, note)
     _require_package("vllm", "vllm", "asrbatch[vllm]")

@@ -29,6 +29,33 @@ TURN_S = 0.005
 """How often an engine that computes on the workers' cores looks whether they are free again."""
 
 
+PATIENCE_S = 1.0
+"""How long workers that compute may produce nothing before the engine goes on: they may hang."""
+
+
+class Turn:
+    """Who has the cores, where the engine and the workers share them.
+
+    An engine whose threads wait for each other many times in a step is as slow as the one whose
+    core a worker has. While all cores have workers it had better not begin a step.
+    """
+
+    def __init__(self, front_end: FrontEnd, engine: Engine) -> None:
+        self._front_end = front_end
+        self._engine = engine
+        self._num_waiting = -1
+        self._since = 0.0
+
+    def is_theirs(self) -> bool:
+        """Whether the workers should have the cores."""
+        if not self._engine.shares_cores or self._front_end.num_busy < num_cores():
+            return False
+        num_waiting, now = self._front_end.num_waiting, time.perf_counter()
+        if num_waiting != self._num_waiting:
+            self._num_waiting, self._since = num_waiting, now
+        return now - self._since < PATIENCE_S
+
+
 class StarvedClock:
     """Sums the time in which the engine had less than it can do at once, while work remained."""
 
@@ -64,6 +91,7 @@ def feed(
         Messages of the front end, and hypotheses of the engine.
     """
     clock = StarvedClock(stats)
+    turn = Turn(front_end, engine)
     tuner = Tuner(front_end, engine, stats, min_workers)
     clock.tick(is_starved=True)
     more = True
@@ -85,8 +113,7 @@ def feed(
                 break
             yield message
         clock.tick(is_starved=more and engine.outstanding < engine.concurrency)
-        if engine.shares_cores and front_end.num_busy >= num_cores():
-            # Each of its threads would wait for the one whose core a worker has.
+        if turn.is_theirs():
             time.sleep(TURN_S)
             continue
         if engine.outstanding:
