@@ -34,7 +34,7 @@ DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
 MODEL = DATA / "models" / "qwen3-asr-words"
 MAX_NUM_SEQS = 64
 SEGMENT_SAMPLES = 30 * SAMPLE_RATE
-RUNS = 5
+RUNS = 7
 
 
 def make_clips(folder: Path, count: int) -> None:
