@@ -53,3 +53,9 @@ def printable(name: str) -> str:
     if name.isascii():
         return name
     return name.encode("utf-8", "backslashreplace").decode()
+
+
+def part_of_id(recording_id: str) -> str:
+    """What of its file a recording is, as `asrbatch.data.Source.part` writes it, by its id."""
+    _, mark, part = recording_id.partition("#")
+    return mark + part

@@ -30,10 +30,10 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
             try:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                msg = f"out: line {number} of {path} is not JSON ({error}); mend it, or choose another --out"
+                msg = f"line {number} of {path} is not JSON ({error}); mend it, or choose another file"
                 raise ConfigError(msg) from error
             if not isinstance(row, dict):
-                msg = f"out: line {number} of {path} is no result; choose another --out"
+                msg = f"line {number} of {path} is no result; choose another file"
                 raise ConfigError(msg)
             yield row
 

@@ -23,6 +23,11 @@ _UNSPACED = re.compile(
 )
 
 
+def is_unspaced(character: str) -> bool:
+    """Whether a character is written without spaces around its words, as in Chinese or Thai."""
+    return _UNSPACED.match(character) is not None
+
+
 def stitch_segments(
     segments: Sequence[Segment], hypotheses: Mapping[int, Hypothesis]
 ) -> tuple[TranscriptSegment, ...]:
@@ -65,7 +70,7 @@ def join_texts(segments: Iterable[TranscriptSegment]) -> str:
 
 
 def _separator(left: str, left_language: str | None, right: str, right_language: str | None) -> str:
-    unspaced = [bool(_UNSPACED.match(left[-1])), bool(_UNSPACED.match(right[0]))]
+    unspaced = [is_unspaced(left[-1]), is_unspaced(right[0])]
     if {left_language, right_language} <= UNSPACED_LANGUAGES:
         # Only two Latin words or numbers that meet at the seam would be glued together.
         return "" if any(unspaced) else " "

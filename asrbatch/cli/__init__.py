@@ -9,7 +9,9 @@ import typer
 import asrbatch
 from asrbatch.cli import cache
 from asrbatch.cli.bench import bench
+from asrbatch.cli.export import export
 from asrbatch.cli.scan import scan
+from asrbatch.cli.score import score
 from asrbatch.cli.transcribe import transcribe
 from asrbatch.cli.vllm_flags import VllmCommand
 
@@ -27,6 +29,8 @@ app = typer.Typer(
 app.command(cls=VllmCommand)(transcribe)
 app.command()(scan)
 app.command(cls=VllmCommand)(bench)
+app.command()(score)
+app.command()(export)
 app.add_typer(cache.app, name="cache")
 
 

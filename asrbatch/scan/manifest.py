@@ -87,7 +87,7 @@ def _read(path: Path, text: str) -> Iterator[Source]:
     first = text.lstrip()[:1]
     # A path may begin with a bracket; hardly one with a brace.
     if suffix in JSON_SUFFIXES or first == "{" or (first == "[" and suffix not in LIST_SUFFIXES):
-        return (_read_row(row, place) for place, row in _rows(path, text))
+        return (read_entry(row, place) for place, row in read_objects(path, text))
     return _read_list(path, text)
 
 
@@ -95,7 +95,12 @@ def _unpacked(path: Path) -> Path:
     return path.with_suffix("") if path.suffix.lower() == ".gz" else path
 
 
-def _rows(path: Path, text: str) -> Iterator[tuple[Place, Row]]:
+def read_objects(path: Path, text: str) -> Iterator[tuple[Place, Row]]:
+    """Objects of a JSON manifest, one a line or in an array, and where they stand.
+
+    Raises:
+        ConfigError: It is not JSON, or holds something else.
+    """
     if text.lstrip().startswith("["):
         entries = _parse(text, Place(path, "all of it"))
         values = ((Place(path, f"entry {i}"), entry) for i, entry in enumerate(entries, 1))
@@ -115,7 +120,12 @@ def _parse(text: str, place: Place) -> Any:  # noqa: ANN401
         raise place.error(f"it is not JSON ({error}); give one object a line") from error
 
 
-def _read_row(row: Row, place: Place) -> Source:
+def read_entry(row: Row, place: Place) -> Source:
+    """One object of a manifest.
+
+    Raises:
+        ConfigError: It names no audio, or says what cannot be.
+    """
     if row.keys() >= _RESULT_FIELDS or row.keys() >= _FAILURE_FIELDS:
         raise place.error("it is a result of asrbatch; give the audio or the manifest it came from")
     field, listed = pick(row, *PATH_FIELDS)
