@@ -128,8 +128,6 @@ def write_atomically(path: Path, lines: Iterable[bytes]) -> None:
 
 
 def output_error(path: Path, error: Exception) -> OutputError:
-    """The error that says that results cannot be written."""
+    """The error that says that a file cannot be written."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-    return OutputError(
-        f"out: {path} cannot be written: {reason}; make room or choose another --out"
-    )
+    return OutputError(f"{path} cannot be written: {reason}; make room or choose another place")

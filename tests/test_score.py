@@ -20,7 +20,8 @@ def results(tmp_path):
         path = tmp_path / "results.jsonl"
         rows = [
             {"schema": 1, "id": f"x{name[name.index('#'):] if '#' in name else ''}",
-             "path": name.partition("#")[0], "text": text, "language": language}
+             "path": name.partition("#")[0], "text": text, "language": language,
+             "channel": None, "offset_s": 0.0, "duration_s": 1.0, "segments": []}
             for name, text in texts.items()
         ]  # fmt: skip
         path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
@@ -87,10 +88,13 @@ def test_what_is_spelled_otherwise_is_made_alike(text, language, words):
 
 
 def test_a_table_names_files_channels_and_languages(table):
-    path = table('file\tchannel\tlanguage\ttext\na.wav\t-\ten\tone\na.wav\t1\tGerman\tzwei "drei\n')
+    path = table(
+        'file\tchannel\tlanguage\ttext\na.wav\t-\ten\tone\na.wav\t1\tGerman\tzwei "drei\nb.wav\t-\t-\t\n'
+    )
     assert read_references(path) == [
         Reference("a.wav", "", "one", "en"),
         Reference("a.wav", "#c1", 'zwei "drei', "de"),
+        Reference("b.wav", "", "", None),
     ]
 
 

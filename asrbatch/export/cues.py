@@ -14,7 +14,7 @@ from asrbatch.stitch import UNSPACED_LANGUAGES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from asrbatch.export.tokens import Row
+    from asrbatch.results import Row
 
 LINE_CHARS, UNSPACED_LINE_CHARS = 42, 16
 MAX_LINES = 2

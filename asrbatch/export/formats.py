@@ -14,7 +14,7 @@ from asrbatch.export.cues import cues_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from asrbatch.export.tokens import Row
+    from asrbatch.results import Row
 
 _ARROW = re.compile("--+>")
 

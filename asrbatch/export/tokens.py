@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from asrbatch.stitch import is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Row: TypeAlias = dict[str, Any]
-"""One line of `results.jsonl`, or one of its segments."""
+    from asrbatch.results import Row
 
 _WORD = re.compile(r"\S+\s*")
 

@@ -8,15 +8,15 @@ from asrbatch.errors import ConfigError
 from asrbatch.export.formats import parse_formats
 from asrbatch.export.names import Identity, output_names
 from asrbatch.identity import part_of_id
-from asrbatch.jsonl import output_error, read_rows
+from asrbatch.jsonl import output_error
+from asrbatch.results import read_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from asrbatch.export.formats import Format
-
-FIELDS = {"id", "path", "channel", "offset_s", "duration_s", "language", "text", "segments"}
+    from asrbatch.results import Row
 
 
 def export_results(
@@ -47,7 +47,7 @@ def export_results(
     }
     if not overwrite:
         _refuse_existing(path for of_row in paths.values() for path in of_row)
-    for number, row in enumerate(read_rows(results), 1):
+    for number, row in enumerate(read_results(results), 1):
         for one, path in zip(chosen, paths.get(number, ()), strict=False):
             _write(path, one, row)
     return len(paths) * len(chosen)
@@ -55,15 +55,9 @@ def export_results(
 
 def _newest_lines(results: Path) -> dict[Identity, int]:
     """Number of the last line of each recording: one that was done anew may have two."""
-    if not results.is_file():
-        msg = f"results: there is no file {results}; give what transcribe --out wrote"
-        raise ConfigError(msg)
     lines = {}
-    for number, row in enumerate(read_rows(results), 1):
-        if not row.keys() >= FIELDS:
-            msg = f"results: line {number} of {results} is no result; give what transcribe --out wrote"
-            raise ConfigError(msg)
-        lines[Identity(row["path"], part_of_id(row["id"]), row.get("root", ""))] = number
+    for number, row in enumerate(read_results(results), 1):
+        lines[Identity(row["path"], part_of_id(row["id"]), str(row.get("root") or ""))] = number
     return lines
 
 
@@ -74,7 +68,7 @@ def _refuse_existing(paths: Iterable[Path]) -> None:
             raise ConfigError(msg)
 
 
-def _write(path: Path, one: Format, row: dict[str, object]) -> None:
+def _write(path: Path, one: Format, row: Row) -> None:
     text = one.write(row)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from asrbatch.errors import ConfigError
 from asrbatch.identity import part_of_id
@@ -12,15 +12,13 @@ from asrbatch.identity import part_of_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from asrbatch.results import Row
     from asrbatch.score.references import Reference
-
-Result: TypeAlias = dict[str, Any]
-"""One line of `results.jsonl`."""
 
 
 def match(
-    references: Sequence[Reference], results: Iterable[Result]
-) -> list[tuple[Reference, Result | None]]:
+    references: Sequence[Reference], results: Iterable[Row]
+) -> list[tuple[Reference, Row | None]]:
     """Find the result of each reference.
 
     Paths need not begin in the same folder: one may have folders in front that the other lacks.
@@ -35,13 +33,13 @@ def match(
     Raises:
         ConfigError: A reference could be that of two results, or two that of one.
     """
-    by_last: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
+    by_last: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
     for result in results:
         path, part = PurePosixPath(result["path"]), part_of_id(result["id"])
         by_last[path.name, part].append(result)
         by_last[path.stem, part].append(result)
     taken: dict[int, Reference] = {}
-    pairs: list[tuple[Reference, Result | None]] = []
+    pairs: list[tuple[Reference, Row | None]] = []
     for reference in references:
         found = _choose(reference, by_last[PurePosixPath(reference.name).name, reference.part])
         if found is not None:
@@ -56,9 +54,9 @@ def match(
     return pairs
 
 
-def _choose(reference: Reference, candidates: Sequence[Result]) -> Result | None:
+def _choose(reference: Reference, candidates: Sequence[Row]) -> Row | None:
     wanted = PurePosixPath(reference.name).parts
-    fitting: list[Result] = []
+    fitting: list[Row] = []
     for result in candidates:
         path = PurePosixPath(result["path"])
         have = path.parts if reference.has_ending else path.with_suffix("").parts

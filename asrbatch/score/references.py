@@ -4,7 +4,7 @@
 |---|---|
 | a folder | one `.txt` a recording, under the recording's name with `.txt` for its ending |
 | JSON objects | a manifest whose entries have `text`, see `asrbatch.scan.manifest` |
-| other text | a table with tabs; its first line names `file` (or `path`), `text`, and perhaps `channel` and `language` |
+| other text | a table with tabs; its first line names `file` (or `path`), `text`, and perhaps `channel` and `language`, `-` for none |
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def _read_table(path: Path) -> Iterator[Reference]:
         place = Place(path, f"line {number}")
         if not row[field] or row["text"] is None:
             raise place.error(f"{field} or text is missing; give both with a tab between")
-        language = pick_language(row, place, "language")
+        spoken = {"language": None if row.get("language") == "-" else row.get("language")}
+        language = pick_language(spoken, place, "language")
         yield Reference(
             printable(row[field]), _part(row.get("channel"), place), row["text"], language
         )

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from asrbatch.errors import ConfigError
-from asrbatch.jsonl import read_rows
+from asrbatch.results import read_results
 from asrbatch.score.counts import (
     Counts,
     Stretch,
@@ -15,12 +15,14 @@ from asrbatch.score.counts import (
     count_characters,
     total,
 )
-from asrbatch.score.match import Result, match
+from asrbatch.score.match import match
 from asrbatch.score.normalise import check_normaliser, to_characters, to_words
 from asrbatch.score.references import Reference, read_references
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from asrbatch.results import Row
 
 MISSING = ("refuse", "skip", "empty")
 """What to do with references without a result: nothing at all, leave them out, or count every
@@ -113,7 +115,7 @@ def score_results(
     if missing not in MISSING:
         msg = f"missing: {missing!r} is not known; choose {', '.join(MISSING)}"
         raise ConfigError(msg)
-    rows = _read_results(results)
+    rows = list(read_results(results))
     pairs = match(read_references(references), rows)
     absent = tuple(reference.key for reference, result in pairs if result is None)
     if absent and missing == "refuse":
@@ -137,18 +139,6 @@ def score_results(
     )
 
 
-def _read_results(path: Path) -> list[Result]:
-    if not path.is_file():
-        msg = f"results: there is no file {path}; give what transcribe --out wrote"
-        raise ConfigError(msg)
-    rows = list(read_rows(path))
-    for number, row in enumerate(rows, 1):
-        if not row.keys() >= {"id", "path", "text", "language"}:
-            msg = f"results: line {number} of {path} is no result; give what transcribe --out wrote"
-            raise ConfigError(msg)
-    return rows
-
-
 def _refusal(results: Path, absent: tuple[str, ...], count: int) -> ConfigError:
     more = f" and {len(absent) - NUM_NAMED} more" if len(absent) > NUM_NAMED else ""
     return ConfigError(
@@ -158,7 +148,7 @@ def _refusal(results: Path, absent: tuple[str, ...], count: int) -> ConfigError:
     )
 
 
-def _score_file(reference: Reference, result: Result | None, normaliser: str) -> FileScore:
+def _score_file(reference: Reference, result: Row | None, normaliser: str) -> FileScore:
     language = reference.language or (result or {}).get("language")
     said = to_words(reference.text, language, normaliser)
     heard = to_words((result or {}).get("text", ""), language, normaliser)
