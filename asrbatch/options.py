@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from asrbatch.context import join_context, read_context, split_hotwords
 from asrbatch.decode.raw import parse_raw_format
 from asrbatch.engines import EngineConfig
 from asrbatch.errors import ConfigError
@@ -36,6 +37,8 @@ class Options(TypedDict, total=False):
     dtype: str | None
     language: str | None
     context: str | None
+    context_file: str | Path | None
+    hotwords: str | Sequence[str] | None
     chunk_seconds: float | None
     batch_seconds: float | None
     batch_count: int | None
@@ -78,7 +81,6 @@ _ENGINE_OPTIONS = (
     "tokens_per_s",
 )
 _RUN_OPTIONS = (
-    "context",
     "chunk_seconds",
     "workers",
     "overwrite",
@@ -134,8 +136,19 @@ def build_config(inputs: str | Path | Sequence[str | Path], options: Options) ->
             **{field: given[n] for n, field in _BUDGET_OPTIONS.items() if n in given}
         ),
         engine=EngineConfig(**{name: given[name] for name in _ENGINE_OPTIONS if name in given}),
+        context=_context(given),
         language=parse_language(given["language"]) if "language" in given else None,
         feature_cache=Path(given["feature_cache"]) if "feature_cache" in given else None,
         raw_format=parse_raw_format(given["raw_format"]) if "raw_format" in given else None,
         **{name: given[name] for name in _RUN_OPTIONS if name in given},
     )
+
+
+def _context(given: Mapping[str, Any]) -> str | None:
+    """What is to be expected in recordings that do not say it themselves."""
+    texts = [given["context"]] if "context" in given else []
+    if "context_file" in given:
+        texts.append(read_context(Path(given["context_file"])).strip())
+    hotwords = given.get("hotwords", ())
+    words = split_hotwords(hotwords) if isinstance(hotwords, str) else hotwords
+    return join_context("\n".join(texts), words)

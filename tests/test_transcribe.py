@@ -44,6 +44,17 @@ def waveform(name, channel):
     return np.concatenate(list(decode(source, probe(path))))
 
 
+def test_a_rare_name_is_written_as_it_is_given():
+    options = {"engine": "ctranslate2", "language": "en"}
+    plain, told = (
+        next(iter(asrbatch_package.transcribe(SPEECH / "hotwords.mp3", **options, **hotwords))).text
+        for hotwords in ({}, {"hotwords": "ComfyUI, Dashwood"})
+    )
+    assert "ComfyUI" not in plain
+    assert told.count("ComfyUI") == 2
+    assert "Dashwood" not in told
+
+
 @pytest.mark.parametrize("seed", [2, 6])
 def test_clips_joined_to_five_minutes_lose_nothing_at_the_cuts(seed, clips, tmp_path):
     random = Random(seed)

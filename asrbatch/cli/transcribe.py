@@ -40,7 +40,13 @@ def transcribe(
         typer.Option("--language", "-l", help="Code or name; auto lets the model decide."),
     ] = None,
     context: Annotated[
-        str | None, typer.Option(help="Names and words to expect, given to the model as context.")
+        str | None, typer.Option(help="What it is about, given to the model as context.")
+    ] = None,
+    context_file: Annotated[
+        str | None, typer.Option(help="A text file with more of the context.")
+    ] = None,
+    hotwords: Annotated[
+        str | None, typer.Option(help="Names and words to expect, with commas between.")
     ] = None,
     engine: flags.Engine = "auto",
     model: flags.Model = None,

@@ -267,7 +267,8 @@ def _load(settings: dict[str, Any], *, on_gpu: bool) -> Any:
     try:
         return LLM(**settings, use_tqdm_on_load=False)
     except Exception as error:  # its configuration, its model code and torch raise all kinds
-        msg = f"vLLM cannot start with {settings['model']}: {error}"
+        reason = " ".join(str(error).split())  # pydantic's has many lines
+        msg = f"vLLM cannot start with {settings['model']}: {reason}"
         raise EngineError(msg) from error
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from asrbatch.context import split_hotwords
 from asrbatch.data import SAMPLE_RATE
 from asrbatch.errors import ConfigError
 from asrbatch.identity import printable
@@ -166,6 +167,22 @@ def pick_text(row: Row, place: Place, *fields: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise place.error(f"{field} is {value!r}; give text, or leave it out")
     return printable(value) if value else None
+
+
+def pick_words(row: Row, place: Place, field: str) -> list[str]:
+    """Words of a field: a list of them, or a text with commas between.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    value = row.get(field)
+    if value is None:
+        return []
+    if isinstance(value, str):
+        value = split_hotwords(value)
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise place.error(f"{field} is {value!r}; give a list of words, or text with commas")
+    return [printable(word.strip()) for word in value if word.strip()]
 
 
 def pick_language(row: Row, place: Place, *fields: str) -> str | None:

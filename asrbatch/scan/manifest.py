@@ -16,6 +16,7 @@ import json
 import stat
 from typing import TYPE_CHECKING, Any
 
+from asrbatch.context import join_context
 from asrbatch.data import Source
 from asrbatch.errors import ConfigError
 from asrbatch.scan import kaldi, lhotse
@@ -27,6 +28,7 @@ from asrbatch.scan.fields import (
     pick,
     pick_language,
     pick_text,
+    pick_words,
     read_text,
     to_channel,
     to_length,
@@ -143,7 +145,7 @@ def read_entry(row: Row, place: Place) -> Source:
         num_samples=num_samples,
         channel=None if channel is None else to_channel(channel, "channel", place),
         language=pick_language(row, place, *LANGUAGE_FIELDS),
-        context=pick_text(row, place, "context"),
+        context=join_context(pick_text(row, place, "context"), pick_words(row, place, "hotwords")),
         session=pick_text(row, place, "session"),
     )
 
