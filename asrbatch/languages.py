@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 
 from asrbatch.errors import ConfigError
@@ -38,6 +39,15 @@ _CODES = {name.lower(): code for code, name in LANGUAGE_NAMES.items()} | {
     "valencian": "ca",
 }
 
+UNSPACED_LANGUAGES = frozenset({"zh", "yue", "ja", "th"})
+"""Written without spaces between words."""
+
+# Thai; CJK punctuation, kana and bopomofo; ideographs; full-width forms; rarer ideographs.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0e7f\u3000-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
+    "\U00020000-\U0003ffff]"
+)
+
 
 def parse_language(text: str) -> str | None:
     """Turn a code or a name into a code, whatever its case.
@@ -70,3 +80,8 @@ def parse_language(text: str) -> str | None:
 def language_code(name: str) -> str | None:
     """Code of the language a model names in its answer; None where the name is not known."""
     return _CODES.get(name.strip().lower())
+
+
+def is_unspaced(character: str) -> bool:
+    """Whether a character is written without spaces around its words, as in Chinese or Thai."""
+    return _UNSPACED.match(character) is not None

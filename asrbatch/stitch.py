@@ -2,58 +2,49 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from asrbatch.data import SAMPLE_RATE, TranscriptSegment
+from asrbatch.languages import UNSPACED_LANGUAGES, is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from asrbatch.data import Hypothesis, Segment
 
-UNSPACED_LANGUAGES = frozenset({"zh", "yue", "ja", "th"})
-"""Written without spaces between words."""
-
-# Thai; CJK punctuation, kana and bopomofo; ideographs; full-width forms; rarer ideographs.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0e7f\u3000-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
-    "\U00020000-\U0003ffff]"
-)
-
-
-def is_unspaced(character: str) -> bool:
-    """Whether a character is written without spaces around its words, as in Chinese or Thai."""
-    return _UNSPACED.match(character) is not None
-
 
 def stitch_segments(
-    segments: Sequence[Segment], hypotheses: Mapping[int, Hypothesis]
+    segments: Sequence[Segment],
+    hypotheses: Mapping[int, Hypothesis],
+    flags: Mapping[int, tuple[str, ...]],
 ) -> tuple[TranscriptSegment, ...]:
     """Join each segment with its hypothesis.
 
     Args:
         segments: All segments of one recording, in any order.
         hypotheses: By segment index; one for each segment.
+        flags: By segment index; what speaks against its hypothesis.
 
     Returns:
-        In order of time. A segment that ran out of its token budget is flagged `length`.
+        In order of time.
     """
     return tuple(
-        _stitch_one(segment, hypotheses[segment.index])
+        _stitch_one(segment, hypotheses[segment.index], flags[segment.index])
         for segment in sorted(segments, key=lambda s: s.index)
     )
 
 
-def _stitch_one(segment: Segment, hypothesis: Hypothesis) -> TranscriptSegment:
+def _stitch_one(
+    segment: Segment, hypothesis: Hypothesis, flags: tuple[str, ...]
+) -> TranscriptSegment:
     return TranscriptSegment(
         start_s=round(segment.start_sample / SAMPLE_RATE, 6),
         end_s=round((segment.start_sample + segment.num_samples) / SAMPLE_RATE, 6),
         text=hypothesis.text.strip(),
         language=hypothesis.language,
         cut=segment.cut,
-        flags=("length",) if hypothesis.finish_reason == "length" else (),
+        flags=flags,
     )
 
 

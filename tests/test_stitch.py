@@ -21,14 +21,16 @@ def test_the_order_of_arrival_does_not_matter():
     hypotheses = [hypothesis(i, f"word{i}") for i in range(5)]
     Random(1).shuffle(hypotheses)
     Random(2).shuffle(segments)
-    stitched = stitch_segments(segments, {h.index: h for h in hypotheses})
+    stitched = stitch_segments(
+        segments, {h.index: h for h in hypotheses}, dict.fromkeys(range(5), ())
+    )
     assert join_texts(stitched) == "word0 word1 word2 word3 word4"
     assert [(s.start_s, s.end_s) for s in stitched] == [(i, i + 1) for i in range(5)]
 
 
-def test_a_segment_that_ran_out_of_tokens_is_flagged():
+def test_what_speaks_against_a_hypothesis_stays_with_its_segment():
     (stitched,) = stitch_segments(
-        [Segment("a.wav", 0, 0, 16_000, "end")], {0: hypothesis(0, "la la", "length")}
+        [Segment("a.wav", 0, 0, 16_000, "end")], {0: hypothesis(0, "la la")}, {0: ("length",)}
     )
     assert stitched.flags == ("length",)
 

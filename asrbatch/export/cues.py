@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from asrbatch.export.tokens import Token, timed_tokens
-from asrbatch.stitch import UNSPACED_LANGUAGES
+from asrbatch.languages import UNSPACED_LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

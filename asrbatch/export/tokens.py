@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from asrbatch.stitch import is_unspaced
+from asrbatch.languages import is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

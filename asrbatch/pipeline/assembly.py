@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from asrbatch.data import SAMPLE_RATE, Transcript
+from asrbatch.guard import judge
 from asrbatch.identity import root_digest
 from asrbatch.stitch import join_texts, main_language, stitch_segments
 
@@ -40,7 +41,8 @@ class Assembly:
             options: Fingerprint of everything that can change the text.
             taken_s: Seconds from the opening of the file to the last hypothesis.
         """
-        segments = stitch_segments(self.segments, self.hypotheses)
+        verdicts = {s.index: judge(s, self.hypotheses[s.index]) for s in self.segments}
+        segments = stitch_segments(self.segments, self.hypotheses, verdicts)
         duration_s = sum(segment.num_samples for segment in self.segments) / SAMPLE_RATE
         flags = {flag for segment in segments for flag in segment.flags}
         return Transcript(

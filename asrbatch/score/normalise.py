@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from asrbatch.errors import ConfigError
-from asrbatch.stitch import UNSPACED_LANGUAGES, is_unspaced
+from asrbatch.languages import UNSPACED_LANGUAGES, is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
