@@ -109,6 +109,9 @@ def run_table(stats: RunStats) -> Table:
         "files", f"{stats.done} done{known}, {stats.failed} failed, {stats.skipped} skipped"
     )
     table.add_row("audio", f"{stats.audio_s / 3600:.3f} h in {stats.segments} segments")
+    if stats.skipped_s:
+        share = stats.skipped_s / stats.audio_s
+        table.add_row("no speech", f"{stats.skipped_s / 3600:.3f} h left out, {share:.0%}")
     table.add_row("wall time", format_time(stats.elapsed_s))
     for stage in ("scan", "probe", "plan", "load", "decode", "engine", "write"):
         if stats.wall_s[stage]:
@@ -120,6 +123,8 @@ def run_table(stats: RunStats) -> Table:
         table.add_row("starved", format_time(stats.starved_s))
         how = f", {_times(stats.retunings)} changed by the run" if stats.retunings else ""
         table.add_row("workers", f"{stats.num_workers}, {stats.outstanding} outstanding{how}")
+    if stats.retries:
+        table.add_row("retries", f"{stats.retries} of doubtful segments")
     if stats.features:
         table.add_row("features", f"known from {_counted(stats.features)}")
     for flag, count in sorted(stats.flags.items()):

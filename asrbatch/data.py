@@ -43,6 +43,28 @@ class RawFormat:
 
 
 @dataclass(frozen=True, slots=True)
+class SpeechParams:
+    """What counts as speech, and what is left out."""
+
+    threshold: float = 0.5
+    """Probability from which on a frame is speech."""
+    min_silence_samples: int = 2 * SAMPLE_RATE
+    """Longer stretches without speech are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Samples of a recording that follow each other."""
+
+    start_sample: int
+    """Counted from the start of what is meant of the file; what lies between the end of one block
+    and the start of the next is left out."""
+    waveform: Waveform
+    is_speech: NDArray[np.bool_] | None = None
+    """One for each sample; None where nobody looked."""
+
+
+@dataclass(frozen=True, slots=True)
 class MelParams:
     """Which log-mel a model takes."""
 
@@ -139,6 +161,7 @@ class Segment:
     recording_id: str
     """Key of the recording, unique within a run."""
     index: int
+    """Position in the recording; what is heard once more counts down from -1."""
     start_sample: int
     """Counted from the start of the file, also where only a part is meant."""
     num_samples: int
@@ -146,6 +169,10 @@ class Segment:
     language: str | None = None
     """Language code to force; None lets the model decide."""
     context: str | None = None
+    speech_samples: int | None = None
+    """Among its samples; None where nobody looked for speech."""
+    temperature: float = 0.0
+    """Of sampling; 0 takes the likeliest token each time."""
 
     @property
     def duration_s(self) -> float:
@@ -162,6 +189,8 @@ class FeatureSpan:
     num_samples: int
     cut: Cut
     audio: Waveform | Features
+    speech_samples: int | None = None
+    """Among its samples; None where nobody looked for speech."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +200,8 @@ class FeatureSet:
     spans: tuple[FeatureSpan, ...]
     flags: tuple[str, ...]
     """Of the decoder."""
+    num_samples: int
+    """Of the whole recording, what is left out included."""
 
     @property
     def num_bytes(self) -> int:
@@ -224,7 +255,9 @@ class Transcript:
     offset_s: float
     duration_s: float
     speech_s: float
+    """Given to the model; with what is skipped it is the duration, to the sample."""
     skipped_s: float
+    """Left out, since it holds no speech."""
     language: str | None
     text: str
     segments: tuple[TranscriptSegment, ...]

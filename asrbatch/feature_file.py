@@ -66,16 +66,26 @@ class FeatureWriter:
         if self._offset + span.audio.nbytes > self._max_bytes:
             self.discard()
             return
-        row = {"start": span.start_sample, "num": span.num_samples, "cut": span.cut}
-        self._index.append(row | {"offset": self._offset, "shape": span.audio.shape})
+        row: dict[str, object] = {"start": span.start_sample, "num": span.num_samples}
+        row |= {
+            "cut": span.cut,
+            "speech": span.speech_samples,
+            "offset": self._offset,
+            "shape": span.audio.shape,
+        }
+        self._index.append(row)
         try:
             self._write(self._file, span.audio.data.cast("B"))
             self._write(self._file, memoryview(bytes(-self._offset % ALIGNMENT)))
         except OSError as error:
             self._give_up(error)
 
-    def commit(self, flags: tuple[str, ...]) -> int:
+    def commit(self, flags: tuple[str, ...], num_samples: int) -> int:
         """Write the end, and put the file in its place.
+
+        Args:
+            flags: Of the decoder.
+            num_samples: Of the whole recording, what is left out included.
 
         Returns:
             Its bytes; 0 where it was given up.
@@ -83,7 +93,7 @@ class FeatureWriter:
         if self._file is None:
             return 0
         start = self._offset
-        index = orjson.dumps({"flags": flags, "spans": self._index})
+        index = orjson.dumps({"flags": flags, "num": num_samples, "spans": self._index})
         try:
             self._write(self._file, memoryview(index))
             trailer = TRAILER.pack(start, len(index), self._digest.digest(), MAGIC)
@@ -165,8 +175,9 @@ def _parse(mapped: mmap.mmap) -> FeatureSet:
     for row in index["spans"]:
         shape = tuple(row["shape"])
         array = np.frombuffer(mapped, np.float32, math.prod(shape), row["offset"])
-        spans.append(FeatureSpan(row["start"], row["num"], row["cut"], array.reshape(shape)))
-    return FeatureSet(tuple(spans), tuple(index["flags"]))
+        audio = array.reshape(shape)
+        spans.append(FeatureSpan(row["start"], row["num"], row["cut"], audio, row["speech"]))
+    return FeatureSet(tuple(spans), tuple(index["flags"]), index["num"])
 
 
 def _drop(path: Path, error: Exception) -> None:

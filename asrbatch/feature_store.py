@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from asrbatch.data import FeatureSet, MelParams, RawFormat
+    from asrbatch.data import FeatureSet, MelParams, RawFormat, SpeechParams
 
 logger = logging.getLogger(__name__)
 
-FEATURES_VERSION = 1
+FEATURES_VERSION = 2
 """To be raised with every change to decoding, cutting or features."""
 
 ENDING = ".features"
@@ -130,7 +130,11 @@ open_store = lru_cache(maxsize=8)(FeatureStore)
 
 
 def feature_key(
-    recording_id: str, mel: MelParams | None, chunk_samples: int, raw: RawFormat | None
+    recording_id: str,
+    mel: MelParams | None,
+    chunk_samples: int,
+    raw: RawFormat | None,
+    speech: SpeechParams | None,
 ) -> str:
     """Digest of all that features depend on.
 
@@ -139,6 +143,7 @@ def feature_key(
         mel: None where the model takes the waveform.
         chunk_samples: The chunk limit.
         raw: How headerless files are read.
+        speech: What is left out; None leaves nothing out.
     """
-    given = orjson.dumps([FEATURES_VERSION, recording_id, mel, chunk_samples, raw])
+    given = orjson.dumps([FEATURES_VERSION, recording_id, mel, chunk_samples, raw, speech])
     return blake3(given).hexdigest()[:32]

@@ -40,6 +40,10 @@ class Options(TypedDict, total=False):
     context_file: str | Path | None
     hotwords: str | Sequence[str] | None
     chunk_seconds: float | None
+    vad: bool | None
+    vad_threshold: float | None
+    min_silence: float | None
+    max_retries: int | None
     batch_seconds: float | None
     batch_count: int | None
     padding_ratio: float | None
@@ -82,6 +86,10 @@ _ENGINE_OPTIONS = (
 )
 _RUN_OPTIONS = (
     "chunk_seconds",
+    "vad",
+    "vad_threshold",
+    "min_silence",
+    "max_retries",
     "workers",
     "overwrite",
     "cache",

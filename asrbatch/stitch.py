@@ -9,35 +9,21 @@ from asrbatch.data import SAMPLE_RATE, TranscriptSegment
 from asrbatch.languages import UNSPACED_LANGUAGES, is_unspaced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from asrbatch.data import Hypothesis, Segment
 
 
-def stitch_segments(
-    segments: Sequence[Segment],
-    hypotheses: Mapping[int, Hypothesis],
-    flags: Mapping[int, tuple[str, ...]],
-) -> tuple[TranscriptSegment, ...]:
-    """Join each segment with its hypothesis.
-
-    Args:
-        segments: All segments of one recording, in any order.
-        hypotheses: By segment index; one for each segment.
-        flags: By segment index; what speaks against its hypothesis.
-
-    Returns:
-        In order of time.
-    """
-    return tuple(
-        _stitch_one(segment, hypotheses[segment.index], flags[segment.index])
-        for segment in sorted(segments, key=lambda s: s.index)
-    )
-
-
-def _stitch_one(
+def stitch_segment(
     segment: Segment, hypothesis: Hypothesis, flags: tuple[str, ...]
 ) -> TranscriptSegment:
+    """Join a segment with its hypothesis.
+
+    Args:
+        segment: A span of a recording.
+        hypothesis: What was heard in it.
+        flags: What speaks against that.
+    """
     return TranscriptSegment(
         start_s=round(segment.start_sample / SAMPLE_RATE, 6),
         end_s=round((segment.start_sample + segment.num_samples) / SAMPLE_RATE, 6),

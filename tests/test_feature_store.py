@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import asrbatch.pipeline.run
 import asrbatch.pipeline.workers
-from asrbatch.data import FeatureSet, FeatureSpan, MelParams, RawFormat, Transcript
+from asrbatch.data import FeatureSet, FeatureSpan, MelParams, RawFormat, SpeechParams, Transcript
 from asrbatch.engines.null_engine import NullEngine
 from asrbatch.feature_file import FeatureWriter, read_features, writing
 from asrbatch.feature_store import FeatureStore, feature_key, open_store
@@ -28,7 +28,7 @@ def write(path, spans, flags=(), max_bytes=1 << 30):
     with writing(path, max_bytes) as file:
         for each in spans:
             file.add(each)
-        return file.commit(flags)
+        return file.commit(flags, sum(each.num_samples for each in spans))
 
 
 @given(st.lists(st.integers(1, 40), max_size=5))
@@ -43,6 +43,7 @@ def test_what_was_written_is_read_in_place(tmp_path_factory, lengths):
     found = read_features(path)
     assert path.stat().st_size == num_bytes
     assert found.flags == ("truncated",)
+    assert found.num_samples == sum(lengths)
     assert [(s.start_sample, s.num_samples, s.cut) for s in found.spans] == [
         (s.start_sample, s.num_samples, s.cut) for s in spans
     ]
@@ -82,7 +83,7 @@ def test_what_is_larger_than_the_bound_is_given_up_without_a_complaint(tmp_path)
     writer = FeatureWriter(tmp_path / "x.features", 20_000)
     writer.add(span(0, 30))
     writer.add(span(0, 30))
-    assert (writer.commit(()), writer.error) == (0, "")
+    assert (writer.commit((), 9600), writer.error) == (0, "")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -109,7 +110,7 @@ def test_memory_is_bounded_whatever_threads_do(tmp_path):
             found = store.recall(key)
             if found is not None:
                 assert found.flags == (key,)
-            store.keep(key, FeatureSet((span(0, int(random.integers(1, 60))),), (key,)))
+            store.keep(key, FeatureSet((span(0, int(random.integers(1, 60))),), (key,), 9600))
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(work, range(4)))
@@ -120,14 +121,16 @@ def test_memory_is_bounded_whatever_threads_do(tmp_path):
 def test_a_key_is_of_all_that_features_depend_on():
     raw = RawFormat("s16le", 8000, 1)
     keys = {
-        feature_key("a", MelParams(128), 480_000, None),
-        feature_key("b", MelParams(128), 480_000, None),
-        feature_key("a", MelParams(80), 480_000, None),
-        feature_key("a", None, 480_000, None),
-        feature_key("a", MelParams(128), 160_000, None),
-        feature_key("a", MelParams(128), 480_000, raw),
+        feature_key("a", MelParams(128), 480_000, None, None),
+        feature_key("b", MelParams(128), 480_000, None, None),
+        feature_key("a", MelParams(80), 480_000, None, None),
+        feature_key("a", None, 480_000, None, None),
+        feature_key("a", MelParams(128), 160_000, None, None),
+        feature_key("a", MelParams(128), 480_000, raw, None),
+        feature_key("a", MelParams(128), 480_000, None, SpeechParams()),
+        feature_key("a", MelParams(128), 480_000, None, SpeechParams(0.6)),
     }
-    assert len(keys) == 6
+    assert len(keys) == 8
 
 
 class Listener(NullEngine):
@@ -154,7 +157,9 @@ def listen(monkeypatch):
             return engines[0]
 
         monkeypatch.setattr(asrbatch.pipeline.run, "load_engine", load)
-        run = Run(build_config(inputs, {"engine": "null", "chunk_seconds": 2, **options}))
+        run = Run(
+            build_config(inputs, {"engine": "null", "chunk_seconds": 2, "vad": False, **options})
+        )
         transcripts = [item for item in run if isinstance(item, Transcript)]
         return engines[0].heard, transcripts, run.stats.summary()
 

@@ -1,11 +1,9 @@
-"""Stitching: the order of arrival does not matter, and words are neither glued nor torn."""
-
-from random import Random
+"""Stitching: words are neither glued nor torn."""
 
 import pytest
 
 from asrbatch.data import Hypothesis, Segment, TranscriptSegment
-from asrbatch.stitch import join_texts, main_language, stitch_segments
+from asrbatch.stitch import join_texts, main_language, stitch_segment
 
 
 def segment(text, language=None, seconds=1.0):
@@ -16,23 +14,11 @@ def hypothesis(index, text, reason="stop"):
     return Hypothesis("a.wav", index, text, "en", reason, (1, 2), 0.1)
 
 
-def test_the_order_of_arrival_does_not_matter():
-    segments = [Segment("a.wav", i, i * 16_000, 16_000, "pause") for i in range(5)]
-    hypotheses = [hypothesis(i, f"word{i}") for i in range(5)]
-    Random(1).shuffle(hypotheses)
-    Random(2).shuffle(segments)
-    stitched = stitch_segments(
-        segments, {h.index: h for h in hypotheses}, dict.fromkeys(range(5), ())
+def test_a_segment_and_its_hypothesis_become_one():
+    found = stitch_segment(
+        Segment("a.wav", 1, 16_000, 8_000, "pause"), hypothesis(1, " la la "), ("length",)
     )
-    assert join_texts(stitched) == "word0 word1 word2 word3 word4"
-    assert [(s.start_s, s.end_s) for s in stitched] == [(i, i + 1) for i in range(5)]
-
-
-def test_what_speaks_against_a_hypothesis_stays_with_its_segment():
-    (stitched,) = stitch_segments(
-        [Segment("a.wav", 0, 0, 16_000, "end")], {0: hypothesis(0, "la la")}, {0: ("length",)}
-    )
-    assert stitched.flags == ("length",)
+    assert found == TranscriptSegment(1.0, 1.5, "la la", "en", "pause", ("length",))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from tests.conftest import read_jsonl
 
 
 def run(folder, out=None, **options):
-    return Run(build_config(folder, {"engine": "null", "out": out, **options}))
+    return Run(build_config(folder, {"engine": "null", "vad": False, "out": out, **options}))
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ def _take_turns(
         measured.append(_measure(run, engine))
         seconds["asrbatch"].append(measured[-1]["work_s"])
         for name in work.compare:
-            seconds[name].append(BASELINES[name](recordings, run.chunk_samples, engine))
+            seconds[name].append(BASELINES[name](recordings, run, engine))
     return measured, dict(seconds)
 
 

@@ -52,6 +52,15 @@ def bench(
     model: flags.Model = None,
     dtype: flags.Dtype = "auto",
     chunk_seconds: flags.ChunkSeconds = 30.0,
+    vad: Annotated[
+        bool | None,
+        typer.Option(
+            "--vad/--no-vad",
+            help="Look for speech.  [default: only in given audio; what is made here is none]",
+        ),
+    ] = None,
+    vad_threshold: flags.VadThreshold = 0.5,
+    min_silence: flags.MinSilence = 2.0,
     batch_seconds: flags.BatchSeconds = 3600.0,
     workers: flags.Workers = None,
     batch_size: flags.BatchSize = 8,
@@ -98,6 +107,8 @@ def bench(
             from asrbatch import bench as benches  # noqa: PLC0415  (numpy, kept out of --help)
 
             options = benches.merge_options(options, r)
+            options["max_retries"] = 0  # the same work in each run
+            options["vad"] = bool(inputs) if vad is None else vad
             work = benches.Work(found, options, workload, runs, _split(compare))
             if sweep is None:
                 results = [benches.bench(work)]

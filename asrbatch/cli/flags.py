@@ -68,6 +68,16 @@ RawFormat = Annotated[
 ChunkSeconds = Annotated[
     float, typer.Option(help="Longest segment; longer recordings are cut at pauses.")
 ]
+Vad = Annotated[
+    bool, typer.Option("--vad/--no-vad", help="Look for speech, and cut where there is none.")
+]
+VadThreshold = Annotated[float, typer.Option(help="Probability from which on something is speech.")]
+MinSilence = Annotated[
+    float, typer.Option(help="Longer stretches without speech, in seconds, are left out.")
+]
+MaxRetries = Annotated[
+    int, typer.Option(help="How often a doubtful segment is heard again, each time another way.")
+]
 BatchSeconds = Annotated[
     float, typer.Option(help="Audio seconds in a batch; this much decoded audio may wait.")
 ]

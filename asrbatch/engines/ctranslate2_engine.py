@@ -55,6 +55,11 @@ DOUBT_SCORE = -0.5
 """Mean log-probability of a token under which an answer with timestamps is held against one
 without. Where voices change and pauses are long, Whisper gives up with the first kind."""
 
+REPETITION_PENALTY = 1.2
+"""In place of a temperature: CTranslate2 draws from one generator for all that a thread does, so that
+a text would depend on what else was heard. A penalty on what was said before has the same end, another
+way out of a loop, and gives the same text each time."""
+
 MAX_CONTEXT_TOKENS = 223
 """Half of the positions less the start token, as in openai/whisper `decoding.py`."""
 
@@ -182,9 +187,11 @@ class CTranslate2Engine:
     def _work(self, batch: list[_Window]) -> None:
         """Take each window of a batch one step further."""
         # CTranslate2 wants prompts of one length in a batch; only contexts make them differ.
-        groups: defaultdict[tuple[str | None, int], list[_Window]] = defaultdict(list)
+        groups: defaultdict[tuple[str | None, int, bool], list[_Window]] = defaultdict(list)
         for window in batch:
-            groups[window.segment.context, self._num_frames(window)].append(window)
+            segment = window.segment
+            kind = (segment.context, self._num_frames(window), segment.temperature > 0)
+            groups[kind].append(window)
         for group in groups.values():
             self._transcribe(group)
 
@@ -226,6 +233,7 @@ class CTranslate2Engine:
             encoded,
             prompts,
             beam_size=BEAM_SIZE,
+            repetition_penalty=REPETITION_PENALTY if group[0].segment.temperature else 1.0,
             max_length=MAX_LENGTH,
             suppress_tokens=[-1],
             return_scores=True,

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 WHISPER_MULTILINGUAL_VOCABULARY = 51_865
 """Whisper models with fewer entries know English only (openai/whisper, `model.py`)."""
 
+SEED = 0
+"""Of sampling, so that the same segment gets the same text in any batch."""
+
 
 @dataclass(slots=True)
 class _Request:
@@ -163,7 +166,13 @@ class VllmEngine:
     ) -> None:
         from vllm import SamplingParams
 
-        params = SamplingParams(temperature=0.0, max_tokens=max_tokens, **sampling)
+        temperature = request.segment.temperature
+        params = SamplingParams(
+            temperature=temperature,
+            max_tokens=max_tokens,
+            seed=SEED if temperature else None,
+            **sampling,
+        )
         try:
             (request_id,) = self._llm.enqueue([prompt], params, use_tqdm=False)
         except self._refusals as error:  # the prompt is too long, or malformed

@@ -7,14 +7,26 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from asrbatch.data import SAMPLE_RATE, Transcript
-from asrbatch.guard import judge
 from asrbatch.identity import root_digest
-from asrbatch.stitch import join_texts, main_language, stitch_segments
+from asrbatch.stitch import join_texts, main_language, stitch_segment
 
 if TYPE_CHECKING:
-    from asrbatch.data import Hypothesis, Recording, Segment
+    from collections.abc import Iterable
+
+    from asrbatch.data import Hypothesis, Recording, Segment, TranscriptSegment
     from asrbatch.engines import ModelSpec
+    from asrbatch.guard import Trial
     from asrbatch.pipeline.frontend import Closed
+    from asrbatch.pipeline.review import Review
+
+RETRIED = "retried"
+"""The text is not the first one that the model gave."""
+
+NEEDS_REVIEW = "needs_review"
+"""Something still speaks against a text, after all retries."""
+
+MANY_SKIPPED = 0.5
+"""Where more of a recording than this share is left out, somebody had better listen."""
 
 
 @dataclass(slots=True)
@@ -27,11 +39,19 @@ class Assembly:
     segments: list[Segment] = field(default_factory=list)
     hypotheses: dict[int, Hypothesis] = field(default_factory=dict)
     closed: Closed | None = None
+    review: Review | None = None
+    """Once every segment has been answered."""
 
     @property
-    def finished(self) -> bool:
+    def is_answered(self) -> bool:
         """Whether every segment has been handed over and answered."""
         return self.closed is not None and len(self.hypotheses) == len(self.segments)
+
+    @property
+    def answers(self) -> list[tuple[Segment, Hypothesis]]:
+        """Each segment with its answer, in order of time."""
+        ordered = sorted(self.segments, key=lambda segment: segment.start_sample)
+        return [(segment, self.hypotheses[segment.index]) for segment in ordered]
 
     def to_transcript(self, spec: ModelSpec, options: str, taken_s: float) -> Transcript:
         """Stitch what was heard.
@@ -41,16 +61,21 @@ class Assembly:
             options: Fingerprint of everything that can change the text.
             taken_s: Seconds from the opening of the file to the last hypothesis.
         """
-        verdicts = {s.index: judge(s, self.hypotheses[s.index]) for s in self.segments}
-        segments = stitch_segments(self.segments, self.hypotheses, verdicts)
-        duration_s = sum(segment.num_samples for segment in self.segments) / SAMPLE_RATE
+        segments = stitch_trials(self.review.outcome if self.review else ())
+        speech_samples = sum(segment.num_samples for segment in self.segments)
+        num_samples = self.closed.num_samples if self.closed else speech_samples
+        skipped_samples = num_samples - speech_samples
         flags = {flag for segment in segments for flag in segment.flags}
+        if flags - {RETRIED}:
+            flags.add(NEEDS_REVIEW)
+        if skipped_samples > MANY_SKIPPED * num_samples:
+            flags.add("mostly_skipped")
         return Transcript(
             **whose(self.recording),
             id=self.recording_id,
-            duration_s=round(duration_s, 6),
-            speech_s=round(duration_s, 6),
-            skipped_s=0.0,
+            duration_s=round(num_samples / SAMPLE_RATE, 6),
+            speech_s=round(speech_samples / SAMPLE_RATE, 6),
+            skipped_s=round(skipped_samples / SAMPLE_RATE, 6),
             language=main_language(segments),
             text=join_texts(segments),
             segments=segments,
@@ -58,8 +83,17 @@ class Assembly:
             model=spec.name,
             engine=spec.engine,
             options=options,
-            rtf=round(taken_s / duration_s, 6),
+            rtf=round(taken_s * SAMPLE_RATE / num_samples, 6),
         )
+
+
+def stitch_trials(trials: Iterable[Trial]) -> tuple[TranscriptSegment, ...]:
+    """The pieces of the best tries, flagged with what speaks against them."""
+    return tuple(
+        stitch_segment(segment, hypothesis, (*verdicts, *([RETRIED] if trial.rung else [])))
+        for trial in trials
+        for (segment, hypothesis), verdicts in zip(trial.pieces, trial.verdicts, strict=True)
+    )
 
 
 def whose(recording: Recording) -> dict[str, Any]:

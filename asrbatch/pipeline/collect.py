@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from asrbatch.data import Failure, Hypothesis, Recording, Transcript
 from asrbatch.errors import SegmentError
 from asrbatch.pipeline.assembly import Assembly
-from asrbatch.pipeline.frontend import Closed, Failed, Known, Opened, Ready
+from asrbatch.pipeline.frontend import Closed, Failed, Known, Opened, Ready, Unheard
 from asrbatch.pipeline.judge import recall, rename
+from asrbatch.pipeline.review import Review
 from asrbatch.pipeline.worker import failure_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from asrbatch.data import Segment, Source
     from asrbatch.engines import Engine, ModelSpec
     from asrbatch.ledger import Ledger
-    from asrbatch.pipeline.frontend import Message
+    from asrbatch.pipeline.frontend import FrontEnd, Message
     from asrbatch.pipeline.judge import Judge
     from asrbatch.pipeline.stats import RunStats
 
@@ -36,6 +37,7 @@ class Collector:
         judge: Judge,
         fingerprint: Callable[[Source], str],
         observe: Observer | None,
+        max_retries: int,
     ) -> None:
         """Begin with nothing under way.
 
@@ -45,12 +47,15 @@ class Collector:
             judge: To be told what was heard.
             fingerprint: Of everything that can change the text of a source.
             observe: Called with each segment and its hypothesis.
+            max_retries: How often a doubtful segment may be heard again.
         """
         self._spec = spec
         self._stats = stats
         self._judge = judge
         self._fingerprint = fingerprint
         self._observe = observe
+        self._max_retries = max_retries
+        self._front_end: FrontEnd | None = None
         self._ledger: Ledger | None = None
         self._keys: frozenset[str] = frozenset()
         self._attempts: dict[str, int] | None = None
@@ -64,6 +69,10 @@ class Collector:
             keys: Of all recordings of this run.
         """
         self._ledger, self._keys = ledger, keys
+
+    def ask_again_of(self, front_end: FrontEnd) -> None:
+        """Have doubtful segments decoded once more by it."""
+        self._front_end = front_end
 
     def begin(self) -> None:
         """Touch the results for the first time, if that has not been done."""
@@ -96,18 +105,27 @@ class Collector:
                 yield from self._recall(event)
             case Failed(recording, failure):
                 yield from self._give_up(recording, failure)
+            case Unheard(recording, segment):
+                yield from self._do_without(recording.source.key, segment)
             case Failure():
                 yield self._fail(event)
 
-    def _submit(self, ready: Ready, engine: Engine) -> Iterator[Failure]:
-        assembly = self._assemblies.get(ready.segment.recording_id)
+    def _submit(self, ready: Ready, engine: Engine) -> Iterator[Transcript | Failure]:
+        segment = ready.segment
+        assembly = self._assemblies.get(segment.recording_id)
         if assembly is None:
             return  # an earlier segment of it was refused
-        assembly.segments.append(ready.segment)
+        if assembly.review is None:
+            assembly.segments.append(segment)
+        elif not assembly.review.add_piece(segment):
+            return
         try:
             with self._stats.clock("engine"):
-                engine.submit(ready.segment, ready.audio)
+                engine.submit(segment, ready.audio)
         except SegmentError as error:
+            if assembly.review is not None:
+                yield from self._do_without(segment.recording_id, segment)
+                return
             # What else of the recording is under way is answered and then ignored.
             recording = assembly.recording
             yield from self._give_up(recording, failure_of(recording.source, error))
@@ -116,14 +134,24 @@ class Collector:
         assembly = self._assemblies.get(hypothesis.recording_id)
         if assembly is None:
             return
-        assembly.hypotheses[hypothesis.index] = hypothesis
-        self._stats.segments += 1
         self._stats.tokens += len(hypothesis.tokens)
-        segment = assembly.segments[hypothesis.index]
-        self._stats.engine_samples += segment.num_samples
-        if self._observe is not None:
-            self._observe(segment, hypothesis)
+        if assembly.review is not None:
+            assembly.review.add_answer(hypothesis)
+        else:
+            assembly.hypotheses[hypothesis.index] = hypothesis
+            segment = assembly.segments[hypothesis.index]
+            self._stats.segments += 1
+            self._stats.engine_samples += segment.num_samples
+            if self._observe is not None:
+                self._observe(segment, hypothesis)
         yield from self._finish(assembly)
+
+    def _do_without(self, key: str, segment: Segment) -> Iterator[Transcript]:
+        """Keep what was heard first, since a segment cannot be heard again."""
+        assembly = self._assemblies.get(key)
+        if assembly is not None and assembly.review is not None:
+            assembly.review.give_up(segment.index)
+            yield from self._finish(assembly)
 
     def _close(self, closed: Closed) -> Iterator[Transcript]:
         self._stats.wall_s["decode"] += closed.decode_s
@@ -135,7 +163,7 @@ class Collector:
             yield from self._finish(assembly)
 
     def _finish(self, assembly: Assembly) -> Iterator[Transcript]:
-        if not assembly.finished:
+        if not assembly.is_answered or self._is_in_doubt(assembly):
             return
         source = assembly.recording.source
         del self._assemblies[source.key]
@@ -147,6 +175,20 @@ class Collector:
         for copy in self._judge.settle(assembly.recording_id, options, transcript):
             self._count_recalled(copy)
             yield self._write(rename(transcript, copy))
+
+    def _is_in_doubt(self, assembly: Assembly) -> bool:
+        """Have heard again what is doubtful; False where that is done, or all is well."""
+        if assembly.review is None:
+            is_judged = self._spec.engine != "null"
+            assembly.review = Review(assembly.answers, self._max_retries, is_judged=is_judged)
+        review = assembly.review
+        if not review.is_waiting and self._front_end is not None:
+            for request in review.ask():
+                self._stats.retries += 1
+                self._front_end.hear_again(
+                    assembly.recording, request.segment, is_split=request.is_split
+                )
+        return review.is_waiting
 
     def _recall(self, known: Known) -> Iterator[Transcript]:
         recording = known.recording

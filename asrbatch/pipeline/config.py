@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from asrbatch.cut import MIN_CHUNK_SECONDS
-from asrbatch.data import SAMPLE_RATE
+from asrbatch.data import SAMPLE_RATE, SpeechParams
 from asrbatch.engines import EngineConfig
 from asrbatch.errors import ConfigError
 from asrbatch.languages import LANGUAGE_NAMES
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from asrbatch.data import RawFormat, Source
     from asrbatch.engines import ModelSpec
+
+MIN_SILENCE_SECONDS = 0.5
+"""Twice what is kept on each side, and a little."""
 
 SPEED_SETTINGS = frozenset(
     {
@@ -45,6 +48,11 @@ class RunConfig:
     """Code to force where a manifest names none; None lets the model decide."""
     context: str | None = None
     raw_format: RawFormat | None = None
+    vad: bool = True
+    """Look for speech, and leave out long stretches without any."""
+    vad_threshold: float = 0.5
+    min_silence: float = 2.0
+    """Seconds."""
     workers: int | None = None
     """Processes that decode; None is as many as there are cores to spare, and follows the run."""
     cache: bool = True
@@ -55,6 +63,8 @@ class RunConfig:
     """Most bytes of it, in 10^9."""
     feature_memory_gb: float = 0.5
     """Most bytes of features kept in memory besides; 0 keeps none."""
+    max_retries: int = 2
+    """How often a doubtful segment may be heard again."""
     overwrite: bool = False
     fail_fast: bool = False
 
@@ -73,6 +83,20 @@ class RunConfig:
             if not at_least <= getattr(self, name) < math.inf:
                 msg = f"{name.replace('_', ' ')}: {getattr(self, name):g} is out of range; give at least {at_least:g}"
                 raise ConfigError(msg)
+        if self.max_retries < 0:
+            msg = f"max retries: {self.max_retries} is too few; give 0 for none"
+            raise ConfigError(msg)
+        if not 0 < self.vad_threshold < 1:
+            msg = (
+                f"vad threshold: {self.vad_threshold:g} is no probability; give one between 0 and 1"
+            )
+            raise ConfigError(msg)
+        if not MIN_SILENCE_SECONDS <= self.min_silence < math.inf:
+            msg = (
+                f"min silence: {self.min_silence:g} is too short to be left out with something "
+                f"kept on either side; give at least {MIN_SILENCE_SECONDS:g}"
+            )
+            raise ConfigError(msg)
         if self.feature_cache is not None and self.feature_cache.is_file():
             msg = f"feature cache: {self.feature_cache} is a file; name a folder"
             raise ConfigError(msg)
@@ -86,6 +110,13 @@ class RunConfig:
     def chunk_samples(self) -> int:
         """The chunk limit in samples."""
         return round(self.chunk_seconds * SAMPLE_RATE)
+
+    @property
+    def speech(self) -> SpeechParams | None:
+        """What is left out; None where nothing is."""
+        if not self.vad:
+            return None
+        return SpeechParams(self.vad_threshold, round(self.min_silence * SAMPLE_RATE))
 
     @property
     def max_feature_bytes(self) -> int:
@@ -104,6 +135,8 @@ class RunConfig:
             "max_new_tokens": self.engine.max_new_tokens,
             "short_windows": self.engine.short_windows,
             "chunk_samples": self.chunk_samples,
+            "max_retries": self.max_retries,
+            "speech": asdict(self.speech) if self.speech else None,
             "language": source.language or self.language,
             "context": source.context or self.context,
             "raw_format": [raw.encoding, raw.sample_rate, raw.channels] if raw else None,

@@ -94,11 +94,10 @@ def feed(
     turn = Turn(front_end, engine)
     tuner = Tuner(front_end, engine, stats, min_workers)
     clock.tick(is_starved=True)
-    more = True
     full_by = time.perf_counter() + FILL_S
-    while (more or engine.outstanding) and not is_stopping():
+    while (front_end.has_more or engine.outstanding) and not is_stopping():
         tuner.tick()
-        while more and engine.outstanding < tuner.outstanding:
+        while front_end.has_more and engine.outstanding < tuner.outstanding:
             may_wait = not engine.outstanding or (
                 engine.outstanding < engine.concurrency and time.perf_counter() < full_by
             )
@@ -108,17 +107,15 @@ def feed(
                 if not may_wait or is_stopping():
                     break
                 continue
-            if message is None:
-                more = False
-                break
-            yield message
-        clock.tick(is_starved=more and engine.outstanding < engine.concurrency)
+            if message is not None:
+                yield message
+        clock.tick(is_starved=front_end.has_more and engine.outstanding < engine.concurrency)
         if turn.is_theirs():
             time.sleep(TURN_S)
             continue
         if engine.outstanding:
             with stats.clock("engine"):
                 hypotheses = engine.step()
-            clock.tick(is_starved=more and engine.outstanding < engine.concurrency)
+            clock.tick(is_starved=front_end.has_more and engine.outstanding < engine.concurrency)
             yield from hypotheses
     clock.tick(is_starved=False)

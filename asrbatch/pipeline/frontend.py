@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import queue
+import select
 import threading
 from collections import deque
 from dataclasses import dataclass
@@ -16,7 +17,15 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, TypeAlias
 
 from asrbatch.data import Failure
-from asrbatch.pipeline.jobs import Decode, Decoded, Identified, Identify, Produced, Refused
+from asrbatch.pipeline.jobs import (
+    Again,
+    Decode,
+    Decoded,
+    Identified,
+    Identify,
+    Produced,
+    Refused,
+)
 from asrbatch.pipeline.tiers import FeatureTiers
 from asrbatch.pipeline.workers import Crashed
 
@@ -62,6 +71,8 @@ class Closed:
     recording: Recording
     flags: tuple[str, ...]
     """Of the decoder."""
+    num_samples: int
+    """Of the whole recording, what was left out included."""
     decode_s: float
     tier: str | None
     """Where its features were, `memory` or `disk`; None where they were computed."""
@@ -85,7 +96,22 @@ class Known:
     """From the result cache; None where this very file was done by an earlier run."""
 
 
-Message: TypeAlias = Opened | Ready | Closed | Known | Failed
+@dataclass(frozen=True, slots=True)
+class Unheard:
+    """A segment that could not be decoded once more."""
+
+    recording: Recording
+    segment: Segment
+
+
+@dataclass(frozen=True, slots=True)
+class _Idle:
+    """Everything has been handed over, and of what was asked for again so many segments."""
+
+    num_again: int
+
+
+Message: TypeAlias = Opened | Ready | Closed | Known | Failed | Unheard
 
 
 class FrontEnd:
@@ -118,7 +144,14 @@ class FrontEnd:
         """Those under way, by their position in the plan."""
         self._jobs: deque[Job] = deque()
         self._identifying: set[int] = set()
-        self._messages: queue.SimpleQueue[Message | Exception | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message | Exception | _Idle] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[Again] = queue.SimpleQueue()
+        self._again: dict[int, Again] = {}
+        """Segments under way once more, by their negative index."""
+        self._num_asked = self._num_again = 0
+        """Segments asked for again, and done; the first is the main thread's."""
+        self.has_more = True
+        """Whether `get` may give something."""
         self._stopped = False
         self._num_workers = pool.num_workers
         wake_reader, self._wake = os.pipe()
@@ -130,7 +163,7 @@ class FrontEnd:
         """Next message.
 
         Returns:
-            None when every recording has been handed over.
+            None when every recording has been handed over, and what was asked for again.
 
         Raises:
             queue.Empty: Nothing came within `timeout_s`; None does not wait.
@@ -139,7 +172,25 @@ class FrontEnd:
         message = self._messages.get(timeout_s is not None, timeout_s)
         if isinstance(message, Exception):
             raise message
+        if isinstance(message, _Idle):
+            self.has_more = message.num_again < self._num_asked
+            if self.has_more:
+                raise queue.Empty
+            return None
         return message
+
+    def hear_again(self, recording: Recording, segment: Segment, *, is_split: bool) -> None:
+        """Have a segment decoded once more, before anything that has not begun.
+
+        Args:
+            recording: Where it is in.
+            segment: As it is to be heard; its index is below 0.
+            is_split: Cut it in two.
+        """
+        self._num_asked += 1
+        self.has_more = True
+        self._asked.put(Again(-self._num_asked, recording, segment, is_split))
+        os.write(self._wake, b"+")
 
     @property
     def num_waiting(self) -> int:
@@ -164,14 +215,27 @@ class FrontEnd:
 
     def _run(self) -> None:
         try:
-            while not self._stopped and self._dispatch():
+            is_idle = False
+            while not self._stopped:
+                self._take_asked()
+                was_idle, is_idle = is_idle, not self._dispatch()
+                if is_idle and not was_idle:
+                    self._messages.put(_Idle(self._num_again))
                 for event in self._pool.receive(self._woken):
                     self._handle(event)
                 if self._num_workers != self._pool.num_workers:
                     self._pool.resize(self._num_workers)
-            self._messages.put(None)
         except Exception as error:  # noqa: BLE001  (the main thread raises it)
             self._messages.put(error)
+
+    def _take_asked(self) -> None:
+        # First the sign, then what it stands for: what comes in between is found the next time.
+        if self._woken.poll() and not self._stopped:
+            os.read(self._woken.fileno(), select.PIPE_BUF)
+        while not self._asked.empty():
+            job = self._asked.get()
+            self._again[job.index] = job
+            self._jobs.appendleft(job)
 
     def _dispatch(self) -> bool:
         """Give out jobs while there is room; False when there is nothing left to wait for."""
@@ -200,20 +264,31 @@ class FrontEnd:
                 self._open(event)
             case Produced():
                 audio = self._pool.arena.read(event.slot)
-                self._tiers.add(event, self._recordings[event.index], audio)
+                if event.index not in self._again:
+                    self._tiers.add(event, self._recordings[event.index], audio)
                 self._messages.put(Ready(event.segment, audio))
+            case Decoded(index) if index in self._again:
+                self._end_again(index)
             case Decoded():
                 recording = self._recordings.pop(event.index)
                 tier = "disk" if event.recalled else None
-                self._messages.put(Closed(recording, event.flags, event.decode_s, tier))
+                closed = Closed(recording, event.flags, event.num_samples, event.decode_s, tier)
+                self._messages.put(closed)
                 self._tiers.finish(event)
+            case Refused(index) | Crashed(Again(index)) if index in self._again:
+                job = self._end_again(index)
+                self._messages.put(Unheard(job.recording, job.segment))
             case Refused():
                 self._fail(event.index, event.failure)
             case Crashed(Identify() | Decode() as job, text):
                 key = job.recording.source.key
                 self._fail(job.index, Failure(key, "decode", "WorkerCrash", text))
-            case Identify() | Decode():
+            case Identify() | Decode() | Again():
                 self._jobs.appendleft(event)
+
+    def _end_again(self, index: int) -> Again:
+        self._num_again += 1
+        return self._again.pop(index)
 
     def _open(self, identified: Identified) -> None:
         self._identifying.discard(identified.index)
@@ -243,7 +318,8 @@ class FrontEnd:
             self._messages.put(Ready(job.segment(index, span), span.audio))
         del self._recordings[job.index]
         self._tiers.forget(job.index)
-        self._messages.put(Closed(recording, features.flags, 0.0, "memory"))
+        num_samples = features.num_samples
+        self._messages.put(Closed(recording, features.flags, num_samples, 0.0, "memory"))
 
     def _fail(self, index: int, failure: Failure) -> None:
         self._identifying.discard(index)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         RawFormat,
         Recording,
         Source,
+        SpeechParams,
     )
 
 
@@ -37,6 +38,8 @@ class WorkerSettings:
     mel: MelParams | None
     """Features that the model takes; None where it takes the waveform."""
     raw_format: RawFormat | None
+    speech: SpeechParams | None
+    """What to leave out; None leaves nothing out."""
     max_feature_bytes: int
     """Of a file of features."""
 
@@ -80,8 +83,22 @@ class Decode:
             num_samples=span.num_samples,
             cut=span.cut,
             language=self.language,
-            context=self.context,
+            # Of a context that it is given with silence, a model makes a text.
+            context=None if span.speech_samples == 0 else self.context,
+            speech_samples=span.speech_samples,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Decode one segment once more, whole or cut in two."""
+
+    index: int
+    """Below 0, and different for each."""
+    recording: Recording
+    segment: Segment
+    """As it is to be heard; the second half counts one further down."""
+    is_split: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +129,13 @@ class Produced:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Answers a `Decode`: every segment has been handed over."""
+    """Answers a `Decode` or an `Again`: every segment has been handed over."""
 
     index: int
     flags: tuple[str, ...]
     """Of the decoder."""
+    num_samples: int
+    """Of the whole recording, what was left out included."""
     decode_s: float
     """Seconds at work, waiting for room not counted."""
     recalled: bool
@@ -129,11 +148,11 @@ class Decoded:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Answers an `Identify` or a `Decode`: the recording cannot be transcribed."""
+    """Answers any job but a `Probe`: the recording, or the segment, cannot be had."""
 
     index: int
     failure: Failure
 
 
-Job: TypeAlias = Probe | Identify | Decode
+Job: TypeAlias = Probe | Identify | Decode | Again
 Reply: TypeAlias = Probed | Identified | Produced | Decoded | Refused

@@ -81,6 +81,7 @@ def open_pool(config: RunConfig, spec: ModelSpec) -> Iterator[WorkerPool]:
         chunk_samples=config.chunk_samples,
         mel=mel,
         raw_format=config.raw_format,
+        speech=config.speech,
         max_feature_bytes=config.max_feature_bytes,
     )
     pool = WorkerPool(arena, settings, num_workers, max_workers)

@@ -20,10 +20,10 @@ from asrbatch.ledger import Ledger, summary_path
 from asrbatch.machine import paused_gc
 from asrbatch.pipeline.collect import Collector
 from asrbatch.pipeline.feed import POLL_S, feed
-from asrbatch.pipeline.frontend import FrontEnd, Opened
+from asrbatch.pipeline.frontend import FrontEnd, Ready
 from asrbatch.pipeline.judge import Judge
 from asrbatch.pipeline.pool import open_pool
-from asrbatch.pipeline.prepare import Prepared, leave_out_done, prepare, scan_inputs
+from asrbatch.pipeline.prepare import leave_out_done, prepare, scan_inputs
 from asrbatch.pipeline.stats import RunStats
 from asrbatch.result_cache import ResultCache, cache_path
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from asrbatch.pipeline.collect import Observer
     from asrbatch.pipeline.config import RunConfig
     from asrbatch.pipeline.frontend import Message
-    from asrbatch.pipeline.workers import WorkerPool
 
 
 class Run:
@@ -121,13 +120,22 @@ class Run:
         with ExitStack() as stack:
             cache = stack.enter_context(closing(ResultCache(cache_path() if is_shared else None)))
             judge = Judge(self._ledger, cache, keys, self._fingerprint)
-            collector = Collector(self.spec, self.stats, judge, self._fingerprint, self._observe)
+            collector = Collector(
+                *(self.spec, self.stats, judge, self._fingerprint, self._observe),
+                config.max_retries,
+            )
             if self._ledger is not None:
                 collector.write_to(self._ledger, keys)
             pool = stack.enter_context(open_pool(config, self.spec))
             self.stats.num_workers = pool.num_workers
             prepared = prepare(todo, config, self.stats, pool, self._is_stopping)
-            for event in self._events(prepared, pool, judge, stack):
+            order = (prepared.recordings[i] for i in prepared.plan.recording_order())
+            self.stats.work_started = time.perf_counter()
+            front_end = stack.enter_context(
+                closing(FrontEnd(order, config, pool, judge, _store(config)))
+            )
+            collector.ask_again_of(front_end)
+            for event in self._events(front_end, prepared.failures, stack):
                 yield from collector.take(event, self._engine)
             collector.begin()
 
@@ -144,29 +152,27 @@ class Run:
         return self._fingerprints[own]
 
     def _events(
-        self, prepared: Prepared, pool: WorkerPool, judge: Judge, stack: ExitStack
+        self, front_end: FrontEnd, failures: list[Failure], stack: ExitStack
     ) -> Iterator[Message | Hypothesis | Failure]:
         """Everything that happens, from the first file opened to the last segment answered."""
-        order = (prepared.recordings[i] for i in prepared.plan.recording_order())
-        self.stats.work_started = time.perf_counter()
-        front_end = stack.enter_context(
-            closing(FrontEnd(order, self.config, pool, judge, _store(self.config)))
-        )
-        is_model_needed = False
-        while not (is_model_needed or self._is_stopping()):
+        first = None
+        while not (first or self._is_stopping()):
             try:
                 message = front_end.get(POLL_S)
             except queue.Empty:
                 continue
             if message is None:
                 break
-            yield message
-            is_model_needed = isinstance(message, Opened)
-        if is_model_needed and not self._is_stopping():
+            if isinstance(message, Ready):
+                first = message
+            else:
+                yield message
+        if first and not self._is_stopping():
             self._load(stack)
         # Not before: nothing can be wrong with the options any more.
-        yield from prepared.failures
-        if is_model_needed and self._engine is not None:
+        yield from failures
+        if first and self._engine is not None:
+            yield first
             # Where they share the cores, a worker that waits costs nothing, and all of them at
             # once hold the engine up for the shortest time.
             may_shrink = self.config.workers is None and not self._engine.shares_cores

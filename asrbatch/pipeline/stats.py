@@ -44,9 +44,15 @@ class RunStats:
     """Of the plan's batches."""
     done_samples: int = 0
     """Audio of the finished recordings."""
+    skipped_samples: int = 0
+    """Left out of them, since they hold no speech."""
     engine_samples: int = 0
     """Audio that the engine has answered, also of recordings that are not finished."""
     segments: int = 0
+    retries: int = 0
+    """Of doubtful segments."""
+    needs_review: list[str] = field(default_factory=list)
+    """Paths of recordings with a text that is still doubtful."""
     tokens: int = 0
     flags: Counter[str] = field(default_factory=Counter)
     wall_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -83,10 +89,13 @@ class RunStats:
         """Count a finished recording."""
         self.done += 1
         self.done_samples += round(transcript.duration_s * SAMPLE_RATE)
+        self.skipped_samples += round(transcript.skipped_s * SAMPLE_RATE)
         self.flags.update(transcript.flags)
         name = transcript.path
         if transcript.channel is not None:
             name += f", channel {transcript.channel}"
+        if "needs_review" in transcript.flags:
+            self.needs_review.append(name)
         entry = (transcript.rtf * transcript.duration_s, name, transcript.duration_s)
         heapq.heappush(self._slowest, entry)
         if len(self._slowest) > NUM_SLOWEST:
@@ -116,6 +125,11 @@ class RunStats:
         return self.done_samples / SAMPLE_RATE
 
     @property
+    def skipped_s(self) -> float:
+        """Seconds left out of them, since they hold no speech."""
+        return self.skipped_samples / SAMPLE_RATE
+
+    @property
     def rtfx(self) -> float | None:
         """Audio seconds over wall seconds, from the first open to the last write."""
         return self.audio_s / self.work_s if self.work_s and self.done_samples else None
@@ -136,7 +150,10 @@ class RunStats:
             "recalled": self.recalled,
             "features": dict(self.features),
             "audio_hours": round(self.audio_s / 3600, 6),
+            "skipped_hours": round(self.skipped_s / 3600, 6),
             "segments": self.segments,
+            "retries": self.retries,
+            "needs_review": self.needs_review,
             "tokens": self.tokens,
             "flags": dict(self.flags),
             "elapsed_s": round(self.elapsed_s, 3),

@@ -46,7 +46,7 @@ class FeatureTiers:
         config = self._config
         if self._store is not None:
             self._keys[index] = feature_key(
-                recording_id, self._mel, config.chunk_samples, config.raw_format
+                recording_id, self._mel, config.chunk_samples, config.raw_format, config.speech
             )
 
     def recall(self, index: int) -> FeatureSet | None:
@@ -68,8 +68,11 @@ class FeatureTiers:
             return
         copies, segment = self._copies[produced.index], produced.segment
         start_sample = segment.start_sample - recording.source.start_sample
-        copies.append(FeatureSpan(start_sample, segment.num_samples, segment.cut, audio.copy()))
-        if FeatureSet(tuple(copies), ()).num_bytes > self._store.memory_bytes:
+        span = FeatureSpan(
+            start_sample, segment.num_samples, segment.cut, audio.copy(), segment.speech_samples
+        )
+        copies.append(span)
+        if sum(copy.audio.nbytes for copy in copies) > self._store.memory_bytes:
             del self._copies[produced.index]
 
     def finish(self, decoded: Decoded) -> None:
@@ -79,7 +82,7 @@ class FeatureTiers:
             return
         copies = self._copies.pop(decoded.index, None)
         if copies is not None:
-            self._store.keep(key, FeatureSet(tuple(copies), decoded.flags))
+            self._store.keep(key, FeatureSet(tuple(copies), decoded.flags, decoded.num_samples))
         if decoded.written_bytes:
             self._store.note_written(decoded.written_bytes)
         if decoded.write_error:

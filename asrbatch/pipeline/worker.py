@@ -10,12 +10,15 @@ import logging
 import sys
 import time
 from collections import deque
+from dataclasses import replace
 from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from asrbatch.arena import Arena, Region
-from asrbatch.cut import cut
+from asrbatch.cut import Span, cut, split
 from asrbatch.data import Failure, FeatureSpan
 from asrbatch.decode import decode
 from asrbatch.errors import RecordingError
@@ -23,6 +26,7 @@ from asrbatch.feature_file import read_features, writing
 from asrbatch.identity import content_id
 from asrbatch.mel import input_shape, write_input
 from asrbatch.pipeline.jobs import (
+    Again,
     Decode,
     Decoded,
     Identified,
@@ -33,6 +37,7 @@ from asrbatch.pipeline.jobs import (
     Refused,
 )
 from asrbatch.probe import probe
+from asrbatch.speech import listen, mark_speech
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,11 +93,14 @@ class Worker:
             return
         stage = "identify" if isinstance(job, Identify) else "decode"
         try:
-            if isinstance(job, Identify):
-                source = job.recording.source
-                yield Identified(job.index, content_id(source.path) + source.part)
-            else:
-                yield from self._decode(job)
+            match job:
+                case Identify(index, recording):
+                    source = recording.source
+                    yield Identified(index, content_id(source.path) + source.part)
+                case Again():
+                    yield from self._repeat(job)
+                case Decode():
+                    yield from self._decode(job)
         except RecordingError as error:
             yield Refused(job.index, failure_of(job.recording.source, error))
         except Exception as error:  # whatever it is, it costs this recording only
@@ -113,27 +121,55 @@ class Worker:
         mel = self._settings.mel
         start_s, waited_s = time.perf_counter(), self._waited_s
         stream = decode(job.recording.source, job.recording.info, self._settings.raw_format)
-        for index, piece in enumerate(cut(stream, self._settings.chunk_samples)):
+        blocks = listen(stream, self._settings.speech)
+        for index, piece in enumerate(cut(blocks, self._settings.chunk_samples)):
             num_samples = len(piece.waveform)
             slot = self._allocate(input_shape(num_samples, mel))
             # Right to where the engine will read it.
             audio = self._arena.write(slot)
             write_input(piece.waveform, mel, audio)
-            span = FeatureSpan(piece.start_sample, num_samples, piece.cut, audio)
+            span = FeatureSpan(
+                piece.start_sample, num_samples, piece.cut, audio, piece.speech_samples
+            )
             if file is not None:
                 file.add(span)
             yield Produced(job.index, job.segment(index, span), slot)
-        num_bytes = 0 if file is None else file.commit(stream.flags)
+        num_bytes = 0 if file is None else file.commit(stream.flags, stream.num_samples)
         error = "" if file is None else file.error
         busy_s = time.perf_counter() - start_s - (self._waited_s - waited_s)
-        yield Decoded(job.index, stream.flags, busy_s, False, num_bytes, error)
+        yield Decoded(job.index, stream.flags, stream.num_samples, busy_s, False, num_bytes, error)
+
+    def _repeat(self, job: Again) -> Iterator[Reply]:
+        segment, recording = job.segment, job.recording
+        source = replace(
+            recording.source, start_sample=segment.start_sample, num_samples=segment.num_samples
+        )
+        stream = decode(source, recording.info, self._settings.raw_format)
+        waveform = np.concatenate(list(stream))
+        spans: tuple[Span, ...] = (Span(0, waveform, segment.cut, segment.speech_samples),)
+        if job.is_split:
+            speech = self._settings.speech
+            spans = split(waveform, None if speech is None else mark_speech(waveform, speech))
+        for number, span in enumerate(spans):
+            slot = self._allocate(input_shape(len(span.waveform), self._settings.mel))
+            write_input(span.waveform, self._settings.mel, self._arena.write(slot))
+            piece = replace(
+                segment,
+                index=segment.index - number,
+                start_sample=segment.start_sample + span.start_sample,
+                num_samples=len(span.waveform),
+                cut=segment.cut if span is spans[-1] else span.cut,
+                speech_samples=span.speech_samples,
+            )
+            yield Produced(job.index, piece, slot)
+        yield Decoded(job.index, (), stream.num_samples, 0.0, recalled=False)
 
     def _replay(self, job: Decode, stored: FeatureSet) -> Iterator[Reply]:
         for index, span in enumerate(stored.spans):
             slot = self._allocate(span.audio.shape)
             self._arena.write(slot)[:] = span.audio
             yield Produced(job.index, job.segment(index, span), slot)
-        yield Decoded(job.index, stored.flags, 0.0, recalled=True)
+        yield Decoded(job.index, stored.flags, stored.num_samples, 0.0, recalled=True)
 
     def _allocate(self, shape: tuple[int, ...]) -> Slot:
         """Make room; where there is none, wait until the engine has left a good part of it."""
@@ -203,6 +239,6 @@ def main() -> None:
     except (EOFError, ConnectionError):
         return
     # Now, so that the first file is not charged for it.
-    for name in ("scipy.fft", "soundfile", "soxr"):
+    for name in ("scipy.fft", "soundfile", "soxr", *(("onnxruntime",) if settings.speech else ())):
         import_module(name)
     Worker(connection, Arena(settings.arena_bytes, int(sys.argv[2])), settings).run()

@@ -24,6 +24,7 @@ from asrbatch.data import ALIGNMENT, SAMPLE_RATE
 from asrbatch.errors import WorkerError
 from asrbatch.machine import module_path
 from asrbatch.pipeline.jobs import (
+    Again,
     Decode,
     Decoded,
     Identified,
@@ -249,6 +250,8 @@ def estimate_s(job: Job) -> float:
     """How long a job will take, roughly; what is unknown counts as a short file."""
     if isinstance(job, Decode):
         return (job.recording.num_samples or 0) / DECODED_SAMPLES_PER_S
+    if isinstance(job, Again):
+        return job.segment.num_samples / DECODED_SAMPLES_PER_S
     if isinstance(job, Identify):
         return job.recording.info.num_bytes / HASHED_BYTES_PER_S
     return len(job.sources) / PROBED_PER_S

@@ -25,7 +25,7 @@ RUNS = 3
 def rtfx(folder: Path, store: Path | None) -> float:
     """Audio seconds a second of a run."""
     options = {"engine": "null", "cache": False, "feature_cache": store, "feature_memory_gb": 2.0}
-    run = Run(build_config(str(folder), options))
+    run = Run(build_config(str(folder), options | {"vad": False}))
     for _ in run:
         pass
     return run.stats.rtfx or 0.0

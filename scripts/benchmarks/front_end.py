@@ -29,6 +29,7 @@ from asrbatch.options import build_config
 from asrbatch.pipeline import Run
 from asrbatch.pipeline.workers import ONE_THREAD
 from asrbatch.probe import probe
+from asrbatch.speech import take_all
 
 RUNS = 3
 WARM_UP = 4
@@ -44,7 +45,7 @@ def plain_loop(folder: Path) -> float:
         num_samples = 0
         for path, info in list(zip(paths, infos, strict=True))[:count]:
             content_id(path)
-            for span in cut(decode(Source(path, path.name), info), 30 * SAMPLE_RATE):
+            for span in cut(take_all(decode(Source(path, path.name), info)), 30 * SAMPLE_RATE):
                 out = np.empty(input_shape(len(span.waveform), MEL), np.float32)
                 write_input(span.waveform, MEL, out)
                 num_samples += len(span.waveform)
@@ -58,7 +59,11 @@ def plain_loop(folder: Path) -> float:
 
 def whole_run(folder: Path, workers: int) -> float:
     """RTFx of a run with the null engine."""
-    run = Run(build_config(str(folder), {"engine": "null", "workers": workers, "cache": False}))
+    run = Run(
+        build_config(
+            str(folder), {"engine": "null", "workers": workers, "cache": False, "vad": False}
+        )
+    )
     for _ in run:
         pass
     return run.stats.rtfx or 0.0

@@ -28,7 +28,11 @@ def main() -> None:
                 for _ in range(hours * 60):
                     # Different in each file, or they would be copies of one another.
                     file.writeframes(bytes([index + 1, 0]) + bytes(60 * 16_000 * 2 - 2))
-        run = Run(build_config(str(folder), {"engine": "null", "out": f"{name}/results.jsonl"}))
+        run = Run(
+            build_config(
+                str(folder), {"engine": "null", "out": f"{name}/results.jsonl", "vad": False}
+            )
+        )
         with peak_memory() as peak:
             done = sum(1 for _ in run)
     stats = run.stats

@@ -29,6 +29,7 @@ from asrbatch.mel import input_shape, write_input
 from asrbatch.options import build_config
 from asrbatch.pipeline import Run
 from asrbatch.probe import probe
+from asrbatch.speech import take_all
 
 DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
 MODEL = DATA / "models" / "qwen3-asr-words"
@@ -61,10 +62,11 @@ def main(count: int = 600) -> None:
         options = {
             "engine": "vllm", "model": str(MODEL), "dtype": "float32", "cache": False,
             "max_num_seqs": MAX_NUM_SEQS, "out": f"{folder}/results.jsonl", "overwrite": True,
+            "vad": False, "max_retries": 0,
         }  # fmt: skip
         ready = []
         for path in sorted(clips.iterdir()):
-            blocks = decode(Source(path, path.name), probe(path))
+            blocks = take_all(decode(Source(path, path.name), probe(path)))
             for index, span in enumerate(cut(blocks, SEGMENT_SAMPLES)):
                 segment = Segment(path.name, index, 0, len(span.waveform), "end")
                 features = np.empty(input_shape(segment.num_samples, spec.mel), np.float32)

@@ -5,7 +5,10 @@
 | `length` | was stopped by its token budget, so that its end may be missing |
 | `loop` | says the same thing over and over |
 | `rate` | has more text than can be spoken in the time |
+| `empty_on_speech` | is empty, and the segment holds speech |
+| `text_on_silence` | is a text, and the segment holds no speech |
 | `context_echo` | is the context and not the recording |
+| `language_outlier` | is in another language than its recording |
 
 Nothing is rewritten: whoever reads the results decides.
 """
@@ -16,6 +19,7 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
+from asrbatch.data import SAMPLE_RATE
 from asrbatch.languages import UNSPACED_LANGUAGES
 
 if TYPE_CHECKING:
@@ -45,6 +49,9 @@ MAX_CHARACTERS_PER_S, MAX_UNSPACED_CHARACTERS_PER_S = 35.0, 14.0
 MIN_RATED_S = 1.0
 """Below, a word at the edge makes any rate."""
 
+MIN_UNANSWERED_S = 1.0
+"""Less speech than this may be a cough, or a voice in the next room."""
+
 MIN_ECHOED_WORDS = 4
 """Fewer are names that were given because they would be said."""
 
@@ -52,19 +59,27 @@ _WORD = re.compile(r"\w+")
 _REPEATED = re.compile(rf"(.{{1,{MAX_PERIOD}}}?)\1{{{MIN_REPEATS - 1},}}", re.DOTALL)
 
 
-def judge(segment: Segment, hypothesis: Hypothesis) -> tuple[str, ...]:
+def judge(
+    segment: Segment, hypothesis: Hypothesis, expected_language: str | None = None
+) -> tuple[str, ...]:
     """What speaks against a hypothesis; nothing where it seems well.
 
     Args:
         segment: What was to be heard, with the context that the model was given.
         hypothesis: The answer.
+        expected_language: The only one that is believed; None believes any.
     """
-    text, language = hypothesis.text, hypothesis.language
+    text, language, spoken = hypothesis.text, hypothesis.language, segment.speech_samples
+    has_words = _WORD.search(text) is not None  # a full stop alone says nothing
     verdicts = {
         "length": hypothesis.finish_reason == "length",
         "loop": is_loop(text, language),
         "rate": is_too_fast(text, language, segment.duration_s),
+        "empty_on_speech": not has_words and (spoken or 0) >= MIN_UNANSWERED_S * SAMPLE_RATE,
+        "text_on_silence": has_words and spoken == 0,
         "context_echo": is_echo(text, segment.context),
+        "language_outlier": None not in (language, expected_language)
+        and language != expected_language,
     }
     return tuple(name for name, holds in verdicts.items() if holds)
 
