@@ -173,6 +173,8 @@ class Segment:
     """Among its samples; None where nobody looked for speech."""
     temperature: float = 0.0
     """Of sampling; 0 takes the likeliest token each time."""
+    channel: int | None = None
+    """Of the file, from 0, where its channels are heard apart."""
 
     @property
     def duration_s(self) -> float:
@@ -191,6 +193,8 @@ class FeatureSpan:
     audio: Waveform | Features
     speech_samples: int | None = None
     """Among its samples; None where nobody looked for speech."""
+    channel: int | None = None
+    """Of the file, from 0, where its channels are heard apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +242,8 @@ class TranscriptSegment:
     language: str | None
     cut: Cut
     flags: tuple[str, ...] = ()
+    channel: int | None = None
+    """Of the file, from 0, where its channels are heard apart."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class FeatureWriter:
         row: dict[str, object] = {"start": span.start_sample, "num": span.num_samples}
         row |= {
             "cut": span.cut,
+            "channel": span.channel,
             "speech": span.speech_samples,
             "offset": self._offset,
             "shape": span.audio.shape,
@@ -176,7 +177,16 @@ def _parse(mapped: mmap.mmap) -> FeatureSet:
         shape = tuple(row["shape"])
         array = np.frombuffer(mapped, np.float32, math.prod(shape), row["offset"])
         audio = array.reshape(shape)
-        spans.append(FeatureSpan(row["start"], row["num"], row["cut"], audio, row["speech"]))
+        spans.append(
+            FeatureSpan(
+                start_sample=row["start"],
+                num_samples=row["num"],
+                cut=row["cut"],
+                audio=audio,
+                speech_samples=row["speech"],
+                channel=row["channel"],
+            )
+        )
     return FeatureSet(tuple(spans), tuple(index["flags"]), index["num"])
 
 

@@ -135,6 +135,7 @@ def feature_key(
     chunk_samples: int,
     raw: RawFormat | None,
     speech: SpeechParams | None,
+    channels: tuple[int | None, ...] = (None,),
 ) -> str:
     """Digest of all that features depend on.
 
@@ -144,6 +145,9 @@ def feature_key(
         chunk_samples: The chunk limit.
         raw: How headerless files are read.
         speech: What is left out; None leaves nothing out.
+        channels: Those that are heard apart.
     """
-    given = orjson.dumps([FEATURES_VERSION, recording_id, mel, chunk_samples, raw, speech])
+    given = orjson.dumps(
+        [FEATURES_VERSION, recording_id, mel, chunk_samples, raw, speech, channels]
+    )
     return blake3(given).hexdigest()[:32]

@@ -39,6 +39,7 @@ class Options(TypedDict, total=False):
     context: str | None
     context_file: str | Path | None
     hotwords: str | Sequence[str] | None
+    channels: str | int | None
     chunk_seconds: float | None
     vad: bool | None
     vad_threshold: float | None
@@ -144,12 +145,23 @@ def build_config(inputs: str | Path | Sequence[str | Path], options: Options) ->
             **{field: given[n] for n, field in _BUDGET_OPTIONS.items() if n in given}
         ),
         engine=EngineConfig(**{name: given[name] for name in _ENGINE_OPTIONS if name in given}),
+        channels=_channels(given.get("channels", "mix")),
         context=_context(given),
         language=parse_language(given["language"]) if "language" in given else None,
         feature_cache=Path(given["feature_cache"]) if "feature_cache" in given else None,
         raw_format=parse_raw_format(given["raw_format"]) if "raw_format" in given else None,
         **{name: given[name] for name in _RUN_OPTIONS if name in given},
     )
+
+
+def _channels(value: str | int) -> str | int:
+    """Raises ConfigError unless it is `mix`, `split` or a number."""
+    if isinstance(value, int) or value in ("mix", "split"):
+        return value
+    if value.isascii() and value.isdigit():
+        return int(value)
+    msg = f"channels: {value!r} is not known; give mix, split, or a number from 0"
+    raise ConfigError(msg)
 
 
 def _context(given: Mapping[str, Any]) -> str | None:

@@ -28,6 +28,7 @@ _FIELDS = {
     "text": str,
     "segments": list,
 }
+_OPTIONAL_NUMBER = (int, type(None))
 _SEGMENT_FIELDS = {"start_s": _NUMBER, "end_s": _NUMBER, "text": str, "language": _OPTIONAL_TEXT}
 _WORD_FIELDS = {"start_s": _NUMBER, "end_s": _NUMBER, "word": str}
 
@@ -59,6 +60,8 @@ def _first_wrong(row: Row) -> str | None:
     for segment in row["segments"]:
         if (wrong := _wrong_field(segment, _SEGMENT_FIELDS)) is not None:
             return f"in a segment {wrong}"
+        if not isinstance(segment.get("channel"), _OPTIONAL_NUMBER):
+            return f"in a segment channel is {segment['channel']!r}"
         words = segment.get("words")
         if words is not None and not isinstance(words, list):
             return f"in a segment words is {words!r}"

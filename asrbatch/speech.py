@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from asrbatch.blocks import regroup
 from asrbatch.data import Block
 from asrbatch.errors import ConfigError
 
@@ -62,7 +63,7 @@ def find_speech(blocks: Iterable[Waveform], params: SpeechParams) -> Iterator[Bl
         ConfigError: The detector is not installed.
     """
     detector, gate = Detector(), _Gate(params)
-    for waveform in _regroup(blocks, CALL_FRAMES * FRAME_SAMPLES):
+    for waveform in regroup(blocks, CALL_FRAMES * FRAME_SAMPLES):
         yield from gate.take(waveform, detector.probabilities(waveform))
     yield from gate.finish()
 
@@ -213,24 +214,6 @@ class _Gate:
         self._waveform = self._waveform[num_frames * FRAME_SAMPLES :]
         self._is_speech = self._is_speech[num_frames:]
         self._start += num_frames
-
-
-def _regroup(blocks: Iterable[Waveform], num_samples: int) -> Iterator[Waveform]:
-    """The same samples in blocks of `num_samples`, the last one shorter."""
-    held: list[Waveform] = []
-    held_samples = 0
-    for block in blocks:
-        held.append(block)
-        held_samples += len(block)
-        if held_samples < num_samples:
-            continue
-        joined = np.concatenate(held)
-        whole = held_samples // num_samples * num_samples
-        for start in range(0, whole, num_samples):
-            yield joined[start : start + num_samples]
-        held, held_samples = [joined[whole:].copy()], held_samples - whole
-    if held_samples:
-        yield np.concatenate(held)
 
 
 def _runs(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int, bool]]:

@@ -31,6 +31,7 @@ def stitch_segment(
         language=hypothesis.language,
         cut=segment.cut,
         flags=flags,
+        channel=segment.channel,
     )
 
 

@@ -99,7 +99,7 @@ def test_subtitles_end_with_a_sentence_and_at_a_pause():
     cues = [cue for cue in cues_of(RECORDING) if 20 <= cue.start_s < 24]
     assert [cue.lines for cue in cues] == [("Four, one.",), ("Off!",)]
     gap = segment("one two", 0, 9, words=[word("one", 1, 1.2), word("two", 4, 4.4)])
-    assert [tuple(cue) for cue in cues_of(row(gap))] == [(1, 1.8, ("one",)), (4, 4.8, ("two",))]
+    assert [tuple(cue)[:3] for cue in cues_of(row(gap))] == [(1, 1.8, ("one",)), (4, 4.8, ("two",))]
 
 
 def test_srt_is_read_by_pysubs2():
@@ -161,6 +161,30 @@ def test_lhotse_reads_its_supervisions(tmp_path):
         ("one", 20.9, 21.3),
         ("Off", 22.5, 22.9),
     ]
+
+
+DIALOGUE = row(
+    segment("Good morning.", 0.0, 4.0) | {"channel": 0},
+    segment("Hello?", 1.0, 2.0) | {"channel": 1},
+    segment("Who is there?", 4.0, 6.0) | {"channel": 0},
+)
+
+
+def test_channels_that_were_heard_apart_stay_apart(tmp_path):
+    cues = cues_of(DIALOGUE)
+    assert [(cue.start_s, cue.end_s, cue.channel) for cue in cues] == [
+        (0.0, 4.0, 0), (1.0, 2.0, 1), (4.0, 6.0, 0),
+    ]  # fmt: skip
+    captions = webvtt.from_string(FORMATS["vtt"].write(DIALOGUE)).captions
+    assert [c.voice for c in captions] == ["Channel 0", "Channel 1", "Channel 0"]
+    assert [c.text for c in captions] == ["Good morning.", "Hello?", "Who is there?"]
+    assert FORMATS["txt"].write(DIALOGUE).splitlines()[1] == "Channel 1: Hello?"
+    path = tmp_path / "a.TextGrid"
+    path.write_text(FORMATS["textgrid"].write(DIALOGUE), "utf-8")
+    grid = textgrid.openTextgrid(str(path), includeEmptyIntervals=False)
+    assert grid.tierNames == ("segments, channel 0", "segments, channel 1")
+    rows = [orjson.loads(line) for line in FORMATS["lhotse"].write(DIALOGUE).splitlines()]
+    assert [found["channel"] for found in rows] == [0, 1, 0]
 
 
 def test_tables_and_texts():

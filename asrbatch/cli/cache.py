@@ -29,6 +29,7 @@ def warm(
     raw_format: flags.RawFormat = None,
     engine: flags.Engine = "auto",
     model: flags.Model = None,
+    channels: flags.Channels = "mix",
     chunk_seconds: flags.ChunkSeconds = 30.0,
     vad: flags.Vad = True,
     vad_threshold: flags.VadThreshold = 0.5,

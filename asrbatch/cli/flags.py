@@ -68,6 +68,9 @@ RawFormat = Annotated[
 ChunkSeconds = Annotated[
     float, typer.Option(help="Longest segment; longer recordings are cut at pauses.")
 ]
+Channels = Annotated[
+    str, typer.Option(help="mix, split to hear each channel apart, or the number of one from 0.")
+]
 Vad = Annotated[
     bool, typer.Option("--vad/--no-vad", help="Look for speech, and cut where there is none.")
 ]

@@ -51,6 +51,7 @@ def transcribe(
     engine: flags.Engine = "auto",
     model: flags.Model = None,
     dtype: flags.Dtype = "auto",
+    channels: flags.Channels = "mix",
     chunk_seconds: flags.ChunkSeconds = 30.0,
     vad: flags.Vad = True,
     vad_threshold: flags.VadThreshold = 0.5,

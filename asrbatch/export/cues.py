@@ -35,13 +35,29 @@ class Cue(NamedTuple):
     start_s: float
     end_s: float
     lines: tuple[str, ...]
+    channel: int | None = None
 
 
 def cues_of(row: Row) -> list[Cue]:
-    """Subtitles of a recording, in order of time and without overlap."""
+    """Subtitles of a recording, in order of time; those of one channel do not overlap."""
     cues: list[Cue] = []
+    for channel, segments in by_channel(row).items():
+        cues += (cue._replace(channel=channel) for cue in _cues(segments, row["language"]))
+    return sorted(cues, key=lambda cue: cue.start_s)
+
+
+def by_channel(row: Row) -> dict[int | None, list[Row]]:
+    """Segments of each channel that was heard apart; all under None where none was."""
+    found: dict[int | None, list[Row]] = {}
     for segment in row["segments"]:
-        language = segment["language"] or row["language"]
+        found.setdefault(segment.get("channel"), []).append(segment)
+    return found
+
+
+def _cues(segments: Sequence[Row], main_language: str | None) -> list[Cue]:
+    cues: list[Cue] = []
+    for segment in segments:
+        language = segment["language"] or main_language
         width = UNSPACED_LINE_CHARS if language in UNSPACED_LANGUAGES else LINE_CHARS
         has_times = bool(segment.get("words"))
         for tokens in _groups(timed_tokens(segment), width, has_times=has_times):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import orjson
 
 from asrbatch.errors import ConfigError
-from asrbatch.export.cues import cues_of
+from asrbatch.export.cues import by_channel, cues_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +31,7 @@ def write_srt(row: Row) -> str:
     return "".join(
         f"{number}\n{_clock(cue.start_s, ',')} --> {_clock(cue.end_s, ',')}\n"
         # An arrow would be taken for the times of another cue.
-        + _ARROW.sub("→", "\n".join(cue.lines))
+        + _ARROW.sub("→", _speaker(cue.channel) + "\n".join(cue.lines))
         + "\n\n"
         for number, cue in enumerate(cues_of(row), 1)
     )
@@ -41,6 +41,7 @@ def write_vtt(row: Row) -> str:
     """WebVTT (w3.org/TR/webvtt1)."""
     cues = (
         f"{_clock(cue.start_s, '.')} --> {_clock(cue.end_s, '.')}\n"
+        + ("" if cue.channel is None else f"<v Channel {cue.channel}>")
         + escape("\n".join(cue.lines), quote=False)
         + "\n\n"
         for cue in cues_of(row)
@@ -49,8 +50,14 @@ def write_vtt(row: Row) -> str:
 
 
 def write_txt(row: Row) -> str:
-    """The text alone."""
-    return f"{row['text']}\n"
+    """The text alone; a line for each segment where channels were heard apart."""
+    if not any(segment.get("channel") is not None for segment in row["segments"]):
+        return f"{row['text']}\n"
+    return "".join(
+        f"{_speaker(segment.get('channel'))}{segment['text']}\n"
+        for segment in row["segments"]
+        if segment["text"]
+    )
 
 
 def write_tsv(row: Row) -> str:
@@ -70,9 +77,9 @@ def write_ctm(row: Row) -> str:
         ConfigError: The times of the words are not known.
     """
     name = re.sub(r"\s", "_", row["path"])
-    channel = 1 if row["channel"] is None else row["channel"] + 1
     lines = []
     for segment in row["segments"]:
+        channel = _channel(row, segment) + 1
         if segment["text"] and segment.get("words") is None:
             msg = (
                 f"format: ctm needs the times of words, which {row['path']} lacks; "
@@ -89,14 +96,16 @@ def write_ctm(row: Row) -> str:
 def write_textgrid(row: Row) -> str:
     """Praat's TextGrid, long form: a tier of segments, and one of words where they are known."""
     end_s = max([row["offset_s"] + row["duration_s"], *(s["end_s"] for s in row["segments"])])
-    segments = [(s["start_s"], s["end_s"], s["text"]) for s in row["segments"]]
-    tiers = {"segments": segments}
-    if any(segment.get("words") for segment in row["segments"]):
-        tiers["words"] = [
-            (word["start_s"], word["end_s"], word["word"].strip())
-            for segment in row["segments"]
-            for word in segment.get("words") or ()
-        ]
+    tiers = {}
+    for channel, segments in (by_channel(row) or {None: []}).items():
+        name = "" if channel is None else f", channel {channel}"
+        tiers[f"segments{name}"] = [(s["start_s"], s["end_s"], s["text"]) for s in segments]
+        if any(segment.get("words") for segment in segments):
+            tiers[f"words{name}"] = [
+                (word["start_s"], word["end_s"], word["word"].strip())
+                for segment in segments
+                for word in segment.get("words") or ()
+            ]
     lines = [
         *('File type = "ooTextFile"', 'Object class = "TextGrid"', ""),
         *("xmin = 0 ", f"xmax = {end_s:.6f} ", "tiers? <exists> ", f"size = {len(tiers)} "),
@@ -144,11 +153,11 @@ def write_json(row: Row) -> str:
 
 def write_lhotse(row: Row) -> str:
     """Lhotse supervisions; the recording's id is its path."""
-    channel = row["channel"] or 0
     lines = []
     for index, segment in enumerate(row["segments"]):
         if not segment["text"]:
             continue
+        channel = _channel(row, segment)
         supervision = {
             "id": f"{row['path']}-{channel}-{index}",
             "recording_id": row["path"],
@@ -167,6 +176,16 @@ def write_lhotse(row: Row) -> str:
             }
         lines.append(orjson.dumps(supervision).decode() + "\n")
     return "".join(lines)
+
+
+def _channel(row: Row, segment: Row) -> int:
+    """Channel of a segment, from 0."""
+    own = segment.get("channel")
+    return int(own if own is not None else row["channel"] or 0)
+
+
+def _speaker(channel: int | None) -> str:
+    return "" if channel is None else f"Channel {channel}: "
 
 
 def _ms(seconds: float) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from asrbatch.data import Hypothesis, Recording, Segment, TranscriptSegment
     from asrbatch.engines import ModelSpec
     from asrbatch.guard import Trial
-    from asrbatch.pipeline.frontend import Closed
+    from asrbatch.pipeline.messages import Closed
     from asrbatch.pipeline.review import Review
 
 RETRIED = "retried"
@@ -62,7 +62,8 @@ class Assembly:
             taken_s: Seconds from the opening of the file to the last hypothesis.
         """
         segments = stitch_trials(self.review.outcome if self.review else ())
-        speech_samples = sum(segment.num_samples for segment in self.segments)
+        segments = tuple(sorted(segments, key=lambda segment: segment.start_s))
+        speech_samples = count_covered(self.segments)
         num_samples = self.closed.num_samples if self.closed else speech_samples
         skipped_samples = num_samples - speech_samples
         flags = {flag for segment in segments for flag in segment.flags}
@@ -85,6 +86,15 @@ class Assembly:
             options=options,
             rtf=round(taken_s * SAMPLE_RATE / num_samples, 6),
         )
+
+
+def count_covered(segments: Iterable[Segment]) -> int:
+    """Samples that lie in a segment; where channels are heard apart, in one of any channel."""
+    num_samples = end = 0
+    for start, stop in sorted((s.start_sample, s.start_sample + s.num_samples) for s in segments):
+        num_samples += max(0, stop - max(start, end))
+        end = max(end, stop)
+    return num_samples
 
 
 def stitch_trials(trials: Iterable[Trial]) -> tuple[TranscriptSegment, ...]:

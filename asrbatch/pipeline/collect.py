@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from asrbatch.data import Failure, Hypothesis, Recording, Transcript
 from asrbatch.errors import SegmentError
 from asrbatch.pipeline.assembly import Assembly
-from asrbatch.pipeline.frontend import Closed, Failed, Known, Opened, Ready, Unheard
 from asrbatch.pipeline.judge import recall, rename
+from asrbatch.pipeline.messages import Closed, Failed, Known, Opened, Ready, Unheard
 from asrbatch.pipeline.review import Review
 from asrbatch.pipeline.worker import failure_of
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from asrbatch.data import Segment, Source
     from asrbatch.engines import Engine, ModelSpec
     from asrbatch.ledger import Ledger
-    from asrbatch.pipeline.frontend import FrontEnd, Message
+    from asrbatch.pipeline.frontend import FrontEnd
     from asrbatch.pipeline.judge import Judge
+    from asrbatch.pipeline.messages import Message
     from asrbatch.pipeline.stats import RunStats
 
     Observer: TypeAlias = Callable[[Segment, Hypothesis], object]

@@ -17,7 +17,7 @@ from asrbatch.scan import ScanOptions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from asrbatch.data import RawFormat, Source
+    from asrbatch.data import RawFormat, Recording, Source
     from asrbatch.engines import ModelSpec
 
 MIN_SILENCE_SECONDS = 0.5
@@ -48,6 +48,9 @@ class RunConfig:
     """Code to force where a manifest names none; None lets the model decide."""
     context: str | None = None
     raw_format: RawFormat | None = None
+    channels: str | int = "mix"
+    """`mix` hears the mean of all channels, `split` each of them apart, a number that one; where a
+    manifest names one, it is that one."""
     vad: bool = True
     """Look for speech, and leave out long stretches without any."""
     vad_threshold: float = 0.5
@@ -83,6 +86,9 @@ class RunConfig:
             if not at_least <= getattr(self, name) < math.inf:
                 msg = f"{name.replace('_', ' ')}: {getattr(self, name):g} is out of range; give at least {at_least:g}"
                 raise ConfigError(msg)
+        if isinstance(self.channels, int) and self.channels < 0:
+            msg = f"channels: there is no channel {self.channels}; they count from 0"
+            raise ConfigError(msg)
         if self.max_retries < 0:
             msg = f"max retries: {self.max_retries} is too few; give 0 for none"
             raise ConfigError(msg)
@@ -118,6 +124,13 @@ class RunConfig:
             return None
         return SpeechParams(self.vad_threshold, round(self.min_silence * SAMPLE_RATE))
 
+    def channels_of(self, recording: Recording) -> tuple[int | None, ...]:
+        """Channels of a recording to be heard apart; None is the mean of all."""
+        is_split = self.channels == "split" and recording.source.channel is None
+        if is_split and recording.info.channels > 1:
+            return tuple(range(recording.info.channels))
+        return (recording.source.channel,)
+
     @property
     def max_feature_bytes(self) -> int:
         """Most bytes of the feature cache."""
@@ -136,6 +149,7 @@ class RunConfig:
             "short_windows": self.engine.short_windows,
             "chunk_samples": self.chunk_samples,
             "max_retries": self.max_retries,
+            "is_split": self.channels == "split" and source.channel is None,
             "speech": asdict(self.speech) if self.speech else None,
             "language": source.language or self.language,
             "context": source.context or self.context,

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from asrbatch.data import Hypothesis
     from asrbatch.engines import Engine
-    from asrbatch.pipeline.frontend import FrontEnd, Message
+    from asrbatch.pipeline.frontend import FrontEnd
+    from asrbatch.pipeline.messages import Message
     from asrbatch.pipeline.stats import RunStats
 
 POLL_S = 0.1

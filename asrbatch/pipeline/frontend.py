@@ -14,7 +14,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from asrbatch.data import Failure
 from asrbatch.pipeline.jobs import (
@@ -26,13 +26,14 @@ from asrbatch.pipeline.jobs import (
     Produced,
     Refused,
 )
+from asrbatch.pipeline.messages import Closed, Failed, Message, Opened, Ready, Unheard
 from asrbatch.pipeline.tiers import FeatureTiers
 from asrbatch.pipeline.workers import Crashed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from asrbatch.data import Features, Recording, Segment, Waveform
+    from asrbatch.data import Recording, Segment
     from asrbatch.feature_store import FeatureStore
     from asrbatch.pipeline.config import RunConfig
     from asrbatch.pipeline.jobs import Job, Reply
@@ -46,72 +47,10 @@ MAX_WAITING = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A recording that the model must hear."""
-
-    recording: Recording
-    recording_id: str
-    opened_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """A segment for the engine."""
-
-    segment: Segment
-    audio: Waveform | Features
-    """In the arena, where its room is given back when nothing refers to it any more, or in the
-    memory of the feature store."""
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """The end of a recording: every segment of it has been handed over."""
-
-    recording: Recording
-    flags: tuple[str, ...]
-    """Of the decoder."""
-    num_samples: int
-    """Of the whole recording, what was left out included."""
-    decode_s: float
-    tier: str | None
-    """Where its features were, `memory` or `disk`; None where they were computed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A recording that could not be decoded."""
-
-    recording: Recording
-    failure: Failure
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A recording whose text is known already."""
-
-    recording: Recording
-    recording_id: str
-    answer: bytes | None
-    """From the result cache; None where this very file was done by an earlier run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unheard:
-    """A segment that could not be decoded once more."""
-
-    recording: Recording
-    segment: Segment
-
-
-@dataclass(frozen=True, slots=True)
 class _Idle:
     """Everything has been handed over, and of what was asked for again so many segments."""
 
     num_again: int
-
-
-Message: TypeAlias = Opened | Ready | Closed | Known | Failed | Unheard
 
 
 class FrontEnd:
@@ -299,13 +238,15 @@ class FrontEnd:
         if not isinstance(message, Opened):
             del self._recordings[identified.index]
             return
-        self._tiers.begin(identified.index, identified.recording_id)
+        channels = self._config.channels_of(recording)
+        self._tiers.begin(identified.index, identified.recording_id, channels)
         source = recording.source
         job = Decode(
             identified.index,
             recording,
             source.language or self._config.language,
             source.context or self._config.context,
+            channels,
             self._tiers.path(identified.index),
         )
         # What lies in messages cannot leave the memory tier.

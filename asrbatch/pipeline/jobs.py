@@ -70,6 +70,8 @@ class Decode:
     recording: Recording
     language: str | None
     context: str | None
+    channels: tuple[int | None, ...]
+    """To be heard apart; None is the mean of all."""
     features: Path | None
     """Where its features are kept, or will be; None keeps none."""
 
@@ -86,6 +88,7 @@ class Decode:
             # Of a context that it is given with silence, a model makes a text.
             context=None if span.speech_samples == 0 else self.context,
             speech_samples=span.speech_samples,
+            channel=span.channel,
         )
 
 

@@ -11,7 +11,7 @@ import orjson
 
 from asrbatch.data import Transcript, TranscriptSegment
 from asrbatch.pipeline.assembly import whose
-from asrbatch.pipeline.frontend import Known, Message, Opened
+from asrbatch.pipeline.messages import Known, Message, Opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from asrbatch.data import Failure, Recording
@@ -47,6 +47,11 @@ def scan_inputs(config: RunConfig, stats: RunStats) -> list[Source]:
     """
     with stats.clock("scan"):
         sources = scan(config.inputs, config.scan)
+    if isinstance(config.channels, int):
+        sources = [
+            replace(source, channel=config.channels) if source.channel is None else source
+            for source in sources
+        ]
     if config.out is not None:
         _refuse_input(config.out, sources)
         own = files_of(config.out)

@@ -20,8 +20,9 @@ from asrbatch.ledger import Ledger, summary_path
 from asrbatch.machine import paused_gc
 from asrbatch.pipeline.collect import Collector
 from asrbatch.pipeline.feed import POLL_S, feed
-from asrbatch.pipeline.frontend import FrontEnd, Ready
+from asrbatch.pipeline.frontend import FrontEnd
 from asrbatch.pipeline.judge import Judge
+from asrbatch.pipeline.messages import Ready
 from asrbatch.pipeline.pool import open_pool
 from asrbatch.pipeline.prepare import leave_out_done, prepare, scan_inputs
 from asrbatch.pipeline.stats import RunStats
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from asrbatch.feature_store import FeatureStore
     from asrbatch.pipeline.collect import Observer
     from asrbatch.pipeline.config import RunConfig
-    from asrbatch.pipeline.frontend import Message
+    from asrbatch.pipeline.messages import Message
 
 
 class Run:

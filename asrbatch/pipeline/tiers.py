@@ -36,17 +36,19 @@ class FeatureTiers:
         self._copies: dict[int, list[FeatureSpan]] = {}
         """For the memory tier, of recordings that may fit into it."""
 
-    def begin(self, index: int, recording_id: str) -> None:
+    def begin(self, index: int, recording_id: str, channels: tuple[int | None, ...]) -> None:
         """A recording is to be decoded.
 
         Args:
             index: Its position in the plan.
             recording_id: Content id with the part.
+            channels: Those that are heard apart.
         """
         config = self._config
         if self._store is not None:
             self._keys[index] = feature_key(
-                recording_id, self._mel, config.chunk_samples, config.raw_format, config.speech
+                *(recording_id, self._mel, config.chunk_samples, config.raw_format),
+                *(config.speech, channels),
             )
 
     def recall(self, index: int) -> FeatureSet | None:
@@ -69,7 +71,8 @@ class FeatureTiers:
         copies, segment = self._copies[produced.index], produced.segment
         start_sample = segment.start_sample - recording.source.start_sample
         span = FeatureSpan(
-            start_sample, segment.num_samples, segment.cut, audio.copy(), segment.speech_samples
+            *(start_sample, segment.num_samples, segment.cut, audio.copy()),
+            *(segment.speech_samples, segment.channel),
         )
         copies.append(span)
         if sum(copy.audio.nbytes for copy in copies) > self._store.memory_bytes:

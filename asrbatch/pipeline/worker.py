@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asrbatch.arena import Arena, Region
+from asrbatch.channels import find_echoes
 from asrbatch.cut import Span, cut, split
 from asrbatch.data import Failure, FeatureSpan
 from asrbatch.decode import decode
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from asrbatch.arena import Slot
     from asrbatch.data import AudioInfo, FeatureSet, Source
+    from asrbatch.decode import AudioStream
     from asrbatch.feature_file import FeatureWriter
     from asrbatch.pipeline.jobs import Job, Reply, WorkerSettings
 
@@ -118,31 +120,59 @@ class Worker:
             yield from self._compute(job, file)
 
     def _compute(self, job: Decode, file: FeatureWriter | None) -> Iterator[Reply]:
-        mel = self._settings.mel
         start_s, waited_s = time.perf_counter(), self._waited_s
-        stream = decode(job.recording.source, job.recording.info, self._settings.raw_format)
+        flags: set[str] = set()
+        echoes: frozenset[int] = frozenset()
+        if len(job.channels) > 1:
+            echoes = find_echoes([self._stream(job, channel) for channel in job.channels])
+            flags.update(["echo_channel"] if echoes else [])
+        index = num_samples = 0
+        for number, channel in enumerate(job.channels):
+            if number in echoes:
+                continue
+            stream = self._stream(job, channel)
+            for slot, span in self._spans(stream, channel if len(job.channels) > 1 else None):
+                if file is not None:
+                    file.add(span)
+                yield Produced(job.index, job.segment(index, span), slot)
+                index += 1
+            flags.update(stream.flags)
+            num_samples = max(num_samples, stream.num_samples)
+        found = tuple(sorted(flags))
+        num_bytes = 0 if file is None else file.commit(found, num_samples)
+        error = "" if file is None else file.error
+        busy_s = time.perf_counter() - start_s - (self._waited_s - waited_s)
+        yield Decoded(job.index, found, num_samples, busy_s, False, num_bytes, error)
+
+    def _stream(self, job: Decode, channel: int | None) -> AudioStream:
+        source = replace(job.recording.source, channel=channel)
+        return decode(source, job.recording.info, self._settings.raw_format)
+
+    def _spans(
+        self, stream: AudioStream, channel: int | None
+    ) -> Iterator[tuple[Slot, FeatureSpan]]:
+        """Cut a stream, and compute what the engine takes right to where it will read it."""
+        mel = self._settings.mel
         blocks = listen(stream, self._settings.speech)
-        for index, piece in enumerate(cut(blocks, self._settings.chunk_samples)):
+        for piece in cut(blocks, self._settings.chunk_samples):
             num_samples = len(piece.waveform)
             slot = self._allocate(input_shape(num_samples, mel))
-            # Right to where the engine will read it.
             audio = self._arena.write(slot)
             write_input(piece.waveform, mel, audio)
             span = FeatureSpan(
-                piece.start_sample, num_samples, piece.cut, audio, piece.speech_samples
+                *(piece.start_sample, num_samples, piece.cut, audio),
+                *(piece.speech_samples, channel),
             )
-            if file is not None:
-                file.add(span)
-            yield Produced(job.index, job.segment(index, span), slot)
-        num_bytes = 0 if file is None else file.commit(stream.flags, stream.num_samples)
-        error = "" if file is None else file.error
-        busy_s = time.perf_counter() - start_s - (self._waited_s - waited_s)
-        yield Decoded(job.index, stream.flags, stream.num_samples, busy_s, False, num_bytes, error)
+            yield slot, span
 
     def _repeat(self, job: Again) -> Iterator[Reply]:
         segment, recording = job.segment, job.recording
+        source = recording.source
         source = replace(
-            recording.source, start_sample=segment.start_sample, num_samples=segment.num_samples
+            source,
+            start_sample=segment.start_sample,
+            num_samples=segment.num_samples,
+            channel=source.channel if segment.channel is None else segment.channel,
         )
         stream = decode(source, recording.info, self._settings.raw_format)
         waveform = np.concatenate(list(stream))
