@@ -28,7 +28,7 @@ from asrbatch.jsonl import (
 from asrbatch.ticker import Ticker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from asrbatch.data import Source, Transcript
@@ -59,11 +59,16 @@ def summary_path(out: Path) -> Path:
     return out.with_name(f"{out.stem}.summary.json")
 
 
+def sessions_path(out: Path) -> Path:
+    """`results.sessions.jsonl` for `results.jsonl`."""
+    return out.with_name(f"{out.stem}.sessions.jsonl")
+
+
 def files_of(out: Path) -> frozenset[Path]:
     """Everything that is written for `results.jsonl`."""
     out = out.resolve()
     lock = out.with_name(f"{out.name}.lock")
-    return frozenset({out, lock, failures_path(out), summary_path(out)})
+    return frozenset({out, lock, failures_path(out), summary_path(out), sessions_path(out)})
 
 
 class Ledger:
@@ -113,6 +118,7 @@ class Ledger:
             repair_tail(failures_path(self.out), FAILURE_BEGINS)
             for row in read_rows(failures_path(self.out)):
                 self._failures[row["path"]] = Failure(**row)
+            repair_tail(sessions_path(self.out), RESULT_BEGINS)
         except (OSError, KeyError, TypeError) as error:
             raise output_error(self.out, error) from error
         if self._overwrite:
@@ -229,6 +235,19 @@ class Ledger:
         """
         self._failures[failure.path] = failure
         append_line(failures_path(self.out), orjson.dumps(failure))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """All results, those of earlier runs included."""
+        return read_rows(self.out)
+
+    def write_sessions(self, sessions: Iterable[dict[str, Any]]) -> None:
+        """Replace the transcripts of sessions.
+
+        Raises:
+            OutputError: They cannot be written.
+        """
+        lines = (orjson.dumps(session) + b"\n" for session in sessions)
+        write_atomically(sessions_path(self.out), lines)
 
     def close(self) -> None:
         """Sync, drop what is superseded, and let the next run in.

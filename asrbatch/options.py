@@ -41,6 +41,7 @@ class Options(TypedDict, total=False):
     hotwords: str | Sequence[str] | None
     channels: str | int | None
     chunk_seconds: float | None
+    session_by_folder: bool | None
     vad: bool | None
     vad_threshold: float | None
     min_silence: float | None
@@ -87,6 +88,7 @@ _ENGINE_OPTIONS = (
 )
 _RUN_OPTIONS = (
     "chunk_seconds",
+    "session_by_folder",
     "vad",
     "vad_threshold",
     "min_silence",

@@ -52,6 +52,9 @@ def transcribe(
     model: flags.Model = None,
     dtype: flags.Dtype = "auto",
     channels: flags.Channels = "mix",
+    session_by_folder: Annotated[
+        bool, typer.Option(help="The recordings of a folder become one transcript.")
+    ] = False,
     chunk_seconds: flags.ChunkSeconds = 30.0,
     vad: flags.Vad = True,
     vad_threshold: flags.VadThreshold = 0.5,

@@ -51,6 +51,8 @@ class RunConfig:
     channels: str | int = "mix"
     """`mix` hears the mean of all channels, `split` each of them apart, a number that one; where a
     manifest names one, it is that one."""
+    session_by_folder: bool = False
+    """The recordings of a folder are one session, where a manifest does not say another."""
     vad: bool = True
     """Look for speech, and leave out long stretches without any."""
     vad_threshold: float = 0.5

@@ -15,6 +15,7 @@ from asrbatch.pipeline.jobs import Probe, Probed
 from asrbatch.pipeline.workers import Crashed
 from asrbatch.plan import Plan, plan_batches
 from asrbatch.scan import scan
+from asrbatch.sessions import name_by_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,6 +53,8 @@ def scan_inputs(config: RunConfig, stats: RunStats) -> list[Source]:
             replace(source, channel=config.channels) if source.channel is None else source
             for source in sources
         ]
+    if config.session_by_folder:
+        sources = name_by_folder(sources)
     if config.out is not None:
         _refuse_input(config.out, sources)
         own = files_of(config.out)

@@ -27,6 +27,7 @@ from asrbatch.pipeline.pool import open_pool
 from asrbatch.pipeline.prepare import leave_out_done, prepare, scan_inputs
 from asrbatch.pipeline.stats import RunStats
 from asrbatch.result_cache import ResultCache, cache_path
+from asrbatch.sessions import collect_rows, find_sessions, stitch_session
 
 if TYPE_CHECKING:
     import os
@@ -211,6 +212,10 @@ class Run:
         try:
             summary = orjson.dumps(self.stats.summary(), option=orjson.OPT_INDENT_2)
             write_atomically(summary_path(ledger.out), [summary, b"\n"])
+            sessions = find_sessions(self._sources)
+            if sessions:
+                collect_rows(sessions, ledger.rows())
+                ledger.write_sessions(filter(None, map(stitch_session, sessions)))
         finally:
             ledger.close()
 
