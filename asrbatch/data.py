@@ -214,6 +214,16 @@ class FeatureSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Word:
+    """A word as it stands in the text, and when it was said."""
+
+    text: str
+    start_sample: int
+    """Counted from the start of the file, as that of its segment."""
+    end_sample: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hypothesis:
     """The engine's answer to one segment."""
 
@@ -230,6 +240,17 @@ class Hypothesis:
     """From submission to answer, waiting included."""
     first_token_s: float | None = None
     """From submission to the first token; None where the engine does not say."""
+    words: tuple[Word, ...] | None = None
+    """In order of time; None where nobody asked, or the aligner does not know the language."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptWord:
+    """A word, as it stands in the results."""
+
+    word: str
+    start_s: float
+    end_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +265,8 @@ class TranscriptSegment:
     flags: tuple[str, ...] = ()
     channel: int | None = None
     """Of the file, from 0, where its channels are heard apart."""
+    words: tuple[TranscriptWord, ...] | None = None
+    """None where nobody asked, or the aligner does not know the language."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ class Options(TypedDict, total=False):
     vad_threshold: float | None
     min_silence: float | None
     max_retries: int | None
+    timestamps: str | None
+    aligner: str | None
     batch_seconds: float | None
     batch_count: int | None
     padding_ratio: float | None
@@ -85,6 +87,7 @@ _ENGINE_OPTIONS = (
     "enforce_eager",
     "vllm",
     "tokens_per_s",
+    "aligner",
 )
 _RUN_OPTIONS = (
     "chunk_seconds",
@@ -93,6 +96,7 @@ _RUN_OPTIONS = (
     "vad_threshold",
     "min_silence",
     "max_retries",
+    "timestamps",
     "workers",
     "overwrite",
     "cache",
@@ -146,7 +150,10 @@ def build_config(inputs: str | Path | Sequence[str | Path], options: Options) ->
         budget=BatchBudget(
             **{field: given[n] for n, field in _BUDGET_OPTIONS.items() if n in given}
         ),
-        engine=EngineConfig(**{name: given[name] for name in _ENGINE_OPTIONS if name in given}),
+        engine=EngineConfig(
+            word_times=given.get("timestamps") == "word",
+            **{name: given[name] for name in _ENGINE_OPTIONS if name in given},
+        ),
         channels=_channels(given.get("channels", "mix")),
         context=_context(given),
         language=parse_language(given["language"]) if "language" in given else None,

@@ -81,10 +81,7 @@ def stitch_session(session: Session) -> dict[str, Any] | None:
         place = {"start_s": round(start_s, 6), "duration_s": row["duration_s"]}
         recordings.append({"path": row["path"], "id": row["id"]} | place)
         start_s += row["duration_s"]
-    texts = [
-        TranscriptSegment(s["start_s"], s["end_s"], s["text"], s["language"], s["cut"])
-        for s in segments
-    ]
+    texts = [text for row in rows for text in _texts(row)]
     missing = [key for key in session.keys if key not in session.rows]
     flags = {flag for row in rows for flag in row["flags"]}
     transcript = Transcript(
@@ -110,6 +107,15 @@ def stitch_session(session: Session) -> dict[str, Any] | None:
     )
     lists = {"segments": segments, "recordings": recordings, "missing": missing}
     return asdict(transcript) | lists
+
+
+def _texts(row: dict[str, Any]) -> list[TranscriptSegment]:
+    """Texts with their languages; the whole where nobody asked for segments."""
+    whole = {"start_s": 0.0, "end_s": row["duration_s"]} | {n: row[n] for n in ("text", "language")}
+    return [
+        TranscriptSegment(s["start_s"], s["end_s"], s["text"], s["language"], "end")
+        for s in row["segments"] or [whole]
+    ]
 
 
 def _shifted(row: dict[str, Any], start_s: float) -> Iterator[dict[str, Any]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from asrbatch.data import SAMPLE_RATE, TranscriptSegment
+from asrbatch.data import SAMPLE_RATE, TranscriptSegment, TranscriptWord
 from asrbatch.languages import UNSPACED_LANGUAGES, is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from asrbatch.data import Hypothesis, Segment
+    from asrbatch.data import Hypothesis, Segment, Word
 
 
 def stitch_segment(
@@ -32,6 +32,15 @@ def stitch_segment(
         cut=segment.cut,
         flags=flags,
         channel=segment.channel,
+        words=None if hypothesis.words is None else tuple(map(_to_seconds, hypothesis.words)),
+    )
+
+
+def _to_seconds(word: Word) -> TranscriptWord:
+    return TranscriptWord(
+        word.text,
+        round(word.start_sample / SAMPLE_RATE, 6),
+        round(word.end_sample / SAMPLE_RATE, 6),
     )
 
 

@@ -72,9 +72,10 @@ def test_clips_joined_to_five_minutes_lose_nothing_at_the_cuts(seed, clips, tmp_
     bounds = [
         (round(s.start_s * SAMPLE_RATE), round(s.end_s * SAMPLE_RATE)) for s in transcript.segments
     ]
-    assert bounds[0][0] == 0
-    assert all(left[1] == right[0] for left, right in pairwise(bounds))
-    assert bounds[-1][1] == len(joined)
+    # What lies between them are pauses over 2 s.
+    assert all(left[1] <= right[0] for left, right in pairwise(bounds))
+    heard = sum(end - start for start, end in bounds)
+    assert heard + round(transcript.skipped_s * SAMPLE_RATE) == len(joined)
     own = word_error_rate([(REFERENCES[key], clips[key]) for key in said])
     wer = word_error_rate([(" ".join(REFERENCES[key] for key in said), transcript.text)])
     print(f"WER joined: {wer:.2%}, of the clips: {own:.2%}")

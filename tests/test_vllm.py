@@ -17,7 +17,8 @@ from asrbatch.decode import decode
 from asrbatch.probe import probe
 from asrbatch.speech import take_all
 from tests.conftest import MODELS, SPEECH, WORDS, asrbatch, read_jsonl, references
-from tests.scoring import plain_error_rate, word_error_rate
+from tests.scoring import plain_error_rate
+from tests.test_words import assert_well_placed, start_errors, word_error_rate
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +42,8 @@ def transcribe(out, model, *arguments):
 def words(tmp_path_factory):
     """Results of the words recordings with the native layout."""
     out = tmp_path_factory.mktemp("vllm") / "results.jsonl"
-    return {path: row for (path, _), row in transcribe(out, NATIVE, WORDS).items()}
+    arguments = ("--timestamps", "word", "--aligner", MODELS / "qwen3-aligner-words")
+    return {path: row for (path, _), row in transcribe(out, NATIVE, WORDS, *arguments).items()}
 
 
 def test_the_language_of_each_recording_is_right(words):
@@ -56,6 +58,16 @@ def test_the_language_of_each_recording_is_right(words):
 
 def test_no_answer_is_doubted(words):
     assert {name: row["flags"] for name, row in words.items() if row["flags"]} == {}
+
+
+def test_words_are_found_near_where_they_were_said(words):
+    for row in words.values():
+        assert_well_placed(row)
+    short = np.median(start_errors([words[name] for name in SHORT], WORDS))
+    long = np.median(start_errors([words["long-en.flac"]], WORDS))
+    print(f"median error of starts: {short:.3f} s, long-en {long:.3f} s")
+    assert short <= 0.08
+    assert long <= 0.2
 
 
 def test_word_errors_are_those_of_the_checkpoint(words):

@@ -60,6 +60,15 @@ def transcribe(
     vad_threshold: flags.VadThreshold = 0.5,
     min_silence: flags.MinSilence = 2.0,
     max_retries: flags.MaxRetries = 2,
+    timestamps: Annotated[
+        str, typer.Option(help="none, segment, or word: when each word was said, too.")
+    ] = "segment",
+    aligner: Annotated[
+        str | None,
+        typer.Option(
+            help="vllm: the model that finds words.  [default: Qwen/Qwen3-ForcedAligner-0.6B]"
+        ),
+    ] = None,
     batch_seconds: flags.BatchSeconds = 3600.0,
     batch_count: flags.BatchCount = 512,
     padding_ratio: flags.PaddingRatio = 1.2,

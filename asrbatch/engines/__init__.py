@@ -5,8 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from asrbatch.engines.aligned_engine import AlignedEngine
+from asrbatch.engines.aligner import Aligner
 from asrbatch.engines.base import Engine, EngineConfig, ModelSpec
-from asrbatch.engines.models import resolve_model
+from asrbatch.engines.models import resolve_aligner, resolve_model
 from asrbatch.engines.vllm_settings import CPU_SEQS
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ __all__ = [
     "EngineConfig",
     "ModelSpec",
     "load_engine",
+    "resolve_aligner",
     "resolve_model",
 ]
 
@@ -37,5 +40,12 @@ def load_engine(spec: ModelSpec, config: EngineConfig) -> Engine:
         EngineError: It cannot start.
     """
     module, _, name = ENGINES[spec.engine].partition(":")
-    engine: Callable[[ModelSpec, EngineConfig], Engine] = getattr(import_module(module), name)
-    return engine(spec, config)
+    make: Callable[[ModelSpec, EngineConfig], Engine] = getattr(import_module(module), name)
+    engine = make(spec, config)
+    if not (config.word_times and spec.engine == "vllm"):
+        return engine
+    try:
+        return AlignedEngine(engine, Aligner(resolve_aligner(config)))
+    except BaseException:
+        engine.close()
+        raise

@@ -59,6 +59,11 @@ class EngineConfig:
     """Any other setting of `vllm.EngineArgs`, by its name."""
     max_new_tokens: int | None = None
     """Ceiling for the token budget of a segment; None leaves it to the duration."""
+    word_times: bool = False
+    """Find when each word was said."""
+    aligner: str | None = None
+    """Directory or hub name of the model that finds the words of what vLLM heard; None is the
+    published one."""
     tokens_per_s: float | None = None
     """Exactly so many tokens for a second of audio, whatever the model says: for measuring one
     with random weights."""
@@ -116,6 +121,9 @@ class ModelSpec:
     """Codes it knows; None where only the loaded model can tell."""
     mel: MelParams | None = None
     """Features that the engine takes of this model; None where it takes the waveform."""
+
+    aligner: str = ""
+    """Name and revision of the model that finds words; empty where none is needed."""
 
     def check_language(self, language: str) -> None:
         """Raise ConfigError if the model cannot be asked for this language code."""

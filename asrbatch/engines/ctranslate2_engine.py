@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +19,11 @@ import numpy as np
 from asrbatch.data import SAMPLE_RATE, Hypothesis, MelParams
 from asrbatch.engines.base import token_budget
 from asrbatch.engines.whisper_model import load_whisper
-from asrbatch.engines.whisper_window import Heard, must_go_on, parse_window
+from asrbatch.engines.whisper_window import Heard, Window, must_go_on, parse_window
+from asrbatch.engines.whisper_words import find_words, words_in
 from asrbatch.errors import EngineError
 from asrbatch.mel import log_mel
+from asrbatch.words import place_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,29 +66,6 @@ MAX_CONTEXT_TOKENS = 223
 """Half of the positions less the start token, as in openai/whisper `decoding.py`."""
 
 
-@dataclass(slots=True)
-class _Window:
-    """A segment on its way: Whisper may need several looks at it."""
-
-    segment: Segment
-    waveform: Waveform
-    submitted: float
-    start_sample: int = 0
-    """How far it has been transcribed."""
-    tokens: list[int] = field(default_factory=list)
-    language: str | None = None
-    finish_reason: str = ""
-    """Empty until it is done."""
-
-    def __post_init__(self) -> None:
-        self.language = self.segment.language
-
-    @property
-    def rest(self) -> int:
-        """Samples that have not been transcribed."""
-        return len(self.waveform) - self.start_sample
-
-
 class CTranslate2Engine:
     """Whisper on the CPU, or on a GPU that CTranslate2 sees."""
 
@@ -99,14 +78,15 @@ class CTranslate2Engine:
         self._whisper, num_batches = load_whisper(spec, config)
         self._batch_size = config.batch_size
         self._max_new_tokens = config.max_new_tokens
+        self._word_times = config.word_times
         self._num_batches = num_batches
         # Shown to do no harm to the packaged model only.
         short = config.short_windows
         self._short_windows = spec.packaged if short is None else short
         self._mel = MelParams(self._whisper.feature_extractor.mel_filters.shape[0])
         self._threads = ThreadPoolExecutor(num_batches, "ctranslate2")
-        self._waiting: deque[_Window] = deque()
-        self._running: dict[Future[None], list[_Window]] = {}
+        self._waiting: deque[Window] = deque()
+        self._running: dict[Future[None], list[Window]] = {}
 
     @property
     def concurrency(self) -> int:
@@ -135,12 +115,12 @@ class CTranslate2Engine:
 
     def submit(self, segment: Segment, audio: Waveform) -> None:
         """Queue a segment for the next batch."""
-        self._waiting.append(_Window(segment, audio, time.perf_counter()))
+        self._waiting.append(Window(segment, audio, time.perf_counter()))
 
     def step(self) -> list[Hypothesis]:
         """Keep the threads busy until a batch is done."""
         self._start_batches()
-        answered: list[_Window] = []
+        answered: list[Window] = []
         for future in wait(self._running, return_when=FIRST_COMPLETED).done:
             batch = self._running.pop(future)
             try:
@@ -168,7 +148,7 @@ class CTranslate2Engine:
             batch = self._next_batch(count)
             self._running[self._threads.submit(self._work, batch)] = batch
 
-    def _next_batch(self, count: int) -> list[_Window]:
+    def _next_batch(self, count: int) -> list[Window]:
         """The window that has waited longest, and those that are most like it in length.
 
         A batch takes as long as the longest text in it.
@@ -176,7 +156,7 @@ class CTranslate2Engine:
         first = self._waiting[0]
         num_frames = self._num_frames(first)
 
-        def distance(window: _Window) -> tuple[bool, int]:
+        def distance(window: Window) -> tuple[bool, int]:
             return self._num_frames(window) != num_frames, abs(window.rest - first.rest)
 
         nearest = sorted(self._waiting, key=distance)[:count]
@@ -184,10 +164,10 @@ class CTranslate2Engine:
         self._waiting = deque(window for window in self._waiting if id(window) not in chosen)
         return nearest
 
-    def _work(self, batch: list[_Window]) -> None:
+    def _work(self, batch: list[Window]) -> None:
         """Take each window of a batch one step further."""
         # CTranslate2 wants prompts of one length in a batch; only contexts make them differ.
-        groups: defaultdict[tuple[str | None, int, bool], list[_Window]] = defaultdict(list)
+        groups: defaultdict[tuple[str | None, int, bool], list[Window]] = defaultdict(list)
         for window in batch:
             segment = window.segment
             kind = (segment.context, self._num_frames(window), segment.temperature > 0)
@@ -195,14 +175,14 @@ class CTranslate2Engine:
         for group in groups.values():
             self._transcribe(group)
 
-    def _num_frames(self, window: _Window) -> int:
+    def _num_frames(self, window: Window) -> int:
         """How far the encoder listens: a matter of this window alone, whatever is beside it."""
         if not self._short_windows:
             return MAX_FRAMES
         steps = -(-(window.rest + QUIET_SAMPLES) // WINDOW_STEP_SAMPLES)
         return min(MAX_FRAMES, steps * WINDOW_STEP_SAMPLES // self._mel.hop_samples)
 
-    def _transcribe(self, group: list[_Window]) -> None:
+    def _transcribe(self, group: list[Window]) -> None:
         """Take each window one step further."""
         encoded = self._whisper.encode(self._features(group))
         self._detect_languages(group, encoded)
@@ -214,11 +194,35 @@ class CTranslate2Engine:
             answers = self._generate(again, encoded, without_timestamps=True)
             for i, answer in zip(doubtful, answers, strict=True):
                 heard[i] = max(heard[i], answer, key=lambda heard: heard.score)
+        if self._word_times:
+            self._add_words(group, encoded, heard)
         for window, answer in zip(group, heard, strict=True):
             self._advance(window, answer)
 
+    def _add_words(self, group: list[Window], encoded: Any, heard: list[Heard]) -> None:
+        """Find the words of each window; those of one language at once."""
+        places: defaultdict[str | None, list[int]] = defaultdict(list)
+        for place, (window, answer) in enumerate(zip(group, heard, strict=True)):
+            if answer.tokens:
+                places[window.language].append(place)
+        for language, chosen in places.items():
+            windows = [group[place] for place in chosen]
+            found = find_words(
+                self._whisper,
+                self._tokenizer(language),
+                encoded if len(chosen) == len(group) else self._pick(encoded, chosen),
+                [heard[place].tokens for place in chosen],
+                [
+                    min(window.rest, MAX_SEGMENT_SAMPLES) // self._mel.hop_samples
+                    for window in windows
+                ],
+            )
+            for window, words in zip(windows, found, strict=True):
+                offset_s = window.start_sample / SAMPLE_RATE
+                window.words += [(text, a + offset_s, b + offset_s) for text, a, b in words]
+
     def _generate(
-        self, group: list[_Window], encoded: Any, *, without_timestamps: bool
+        self, group: list[Window], encoded: Any, *, without_timestamps: bool
     ) -> list[Heard]:
         tokenizers = [self._tokenizer(window.language) for window in group]
         prompts = [
@@ -245,7 +249,7 @@ class CTranslate2Engine:
             heard.append(replace(answer, ran_out=len(tokens) + len(prompt) >= MAX_LENGTH))
         return heard
 
-    def _advance(self, window: _Window, heard: Heard) -> None:
+    def _advance(self, window: Window, heard: Heard) -> None:
         """Add what was heard; decide whether that is all.
 
         CTranslate2 has one `max_length` for a batch, so an answer is cut to its own budget here.
@@ -260,19 +264,23 @@ class CTranslate2Engine:
         if not must_go_on(heard, window.waveform[window.start_sample :], window.waveform):
             window.finish_reason = "stop"
 
-    def _hypothesis(self, window: _Window) -> Hypothesis:
-        text = self._tokenizer(window.language).decode(window.tokens)
+    def _hypothesis(self, window: Window) -> Hypothesis:
+        text = self._tokenizer(window.language).decode(window.tokens).strip()
+        words = None
+        if self._word_times:
+            words = place_words(window.segment, words_in(text, window.words))
         return Hypothesis(
             recording_id=window.segment.recording_id,
             index=window.segment.index,
-            text=text.strip(),
+            text=text,
+            words=words,
             language=window.language,
             finish_reason=window.finish_reason,
             tokens=tuple(window.tokens),
             latency_s=time.perf_counter() - window.submitted,
         )
 
-    def _features(self, group: list[_Window]) -> NDArray[np.float32]:
+    def _features(self, group: list[Window]) -> NDArray[np.float32]:
         """Log-mel of shape (B, n_mels, T), padded with silence: T is 3000, or less if that does."""
         shape = (len(group), self._mel.num_mels, self._num_frames(group[0]))
         features = np.empty(shape, np.float32)
@@ -287,7 +295,7 @@ class CTranslate2Engine:
         on_cpu = encoded.to_device(ctranslate2.Device.cpu)
         return ctranslate2.StorageView.from_array(np.asarray(on_cpu)[places])
 
-    def _detect_languages(self, group: list[_Window], encoded: Any) -> None:
+    def _detect_languages(self, group: list[Window], encoded: Any) -> None:
         """Language of each window: the one asked for, else the likeliest at its start."""
         if not self._whisper.model.is_multilingual:
             for window in group:

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ QWEN_MEL = MelParams(num_mels=128)
 
 QWEN_LARGE = "Qwen/Qwen3-ASR-1.7B"
 QWEN_SMALL = "Qwen/Qwen3-ASR-0.6B"
+QWEN_ALIGNER = "Qwen/Qwen3-ForcedAligner-0.6B"
 
 SMALL_CARD_BYTES = 24 * 10**9
 """Cards under 24 GB get the small model."""
@@ -57,13 +59,34 @@ def resolve_model(config: EngineConfig) -> ModelSpec:
         msg = f"engine: {config.engine!r} is not known; choose auto, vllm, ctranslate2 or null"
         raise ConfigError(msg)
     check_dtype(engine, config.dtype)
+    if config.aligner is not None and (engine != "vllm" or not config.word_times):
+        msg = "aligner: it finds words of what vLLM heard; give --engine vllm and --timestamps word"
+        raise ConfigError(msg)
     if engine == "ctranslate2":
         if config.vllm:
             logger.warning("vllm: %s is for vLLM alone; not used", ", ".join(sorted(config.vllm)))
         _require_package("faster_whisper", "ctranslate2", "asrbatch[cpu]")
         return _resolve_ctranslate2(config.model, note)
     _require_package("vllm", "vllm", "asrbatch[vllm]")
-    return _resolve_vllm(config.model, note)
+    spec = _resolve_vllm(config.model, note)
+    if not config.word_times:
+        return spec
+    aligner = resolve_aligner(config)
+    return replace(spec, aligner=f"{aligner.name}@{aligner.revision}")
+
+
+def resolve_aligner(config: EngineConfig) -> ModelSpec:
+    """Find the aligner that the configuration means.
+
+    Raises:
+        ConfigError: There is none of this name.
+    """
+    spec = _resolve_vllm(config.aligner or QWEN_ALIGNER, "")
+    kind = read_json(spec.path / "config.json").get("architectures") if spec.path else None
+    if spec.mel is None or kind != ["Qwen3ASRForTokenClassification"]:
+        msg = f"aligner: {spec.name} is no forced aligner of Qwen3; name one such as {QWEN_ALIGNER}"
+        raise ConfigError(msg)
+    return spec
 
 
 def _choose_engine(config: EngineConfig) -> tuple[str, str]:

@@ -8,7 +8,7 @@ sound that does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from asrbatch.data import Waveform
+    from asrbatch.data import Segment, Waveform
 
 SAMPLES_PER_TIMESTAMP = 320
 """Timestamps count 20 ms steps."""
@@ -32,6 +32,31 @@ GO_ON_FRAMES = 10
 DOUBT_END_FRAMES = 75
 """Where Whisper says that nothing follows, 1.5 s of sound say otherwise; less may be a timestamp
 that is a little early."""
+
+
+@dataclass(slots=True)
+class Window:
+    """A segment on its way: Whisper may need several looks at it."""
+
+    segment: Segment
+    waveform: Waveform
+    submitted: float
+    start_sample: int = 0
+    """How far it has been transcribed."""
+    tokens: list[int] = field(default_factory=list)
+    language: str | None = None
+    finish_reason: str = ""
+    """Empty until it is done."""
+    words: list[tuple[str, float, float]] = field(default_factory=list)
+    """With start and end in seconds from the start of the segment, where they are asked for."""
+
+    def __post_init__(self) -> None:
+        self.language = self.segment.language
+
+    @property
+    def rest(self) -> int:
+        """Samples that have not been transcribed."""
+        return len(self.waveform) - self.start_sample
 
 
 @dataclass(frozen=True, slots=True)

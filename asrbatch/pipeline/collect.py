@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from asrbatch.data import Segment, Source
     from asrbatch.engines import Engine, ModelSpec
     from asrbatch.ledger import Ledger
+    from asrbatch.pipeline.config import RunConfig
     from asrbatch.pipeline.frontend import FrontEnd
     from asrbatch.pipeline.judge import Judge
     from asrbatch.pipeline.messages import Message
@@ -38,7 +39,7 @@ class Collector:
         judge: Judge,
         fingerprint: Callable[[Source], str],
         observe: Observer | None,
-        max_retries: int,
+        config: RunConfig,
     ) -> None:
         """Begin with nothing under way.
 
@@ -48,14 +49,14 @@ class Collector:
             judge: To be told what was heard.
             fingerprint: Of everything that can change the text of a source.
             observe: Called with each segment and its hypothesis.
-            max_retries: How often a doubtful segment may be heard again.
+            config: How often a doubtful segment may be heard again, and which times are wanted.
         """
         self._spec = spec
         self._stats = stats
         self._judge = judge
         self._fingerprint = fingerprint
         self._observe = observe
-        self._max_retries = max_retries
+        self._config = config
         self._front_end: FrontEnd | None = None
         self._ledger: Ledger | None = None
         self._keys: frozenset[str] = frozenset()
@@ -172,6 +173,8 @@ class Collector:
         since = max(assembly.opened_at, self._stats.work_started or 0.0)
         options = self._fingerprint(source)
         transcript = assembly.to_transcript(self._spec, options, time.perf_counter() - since)
+        if self._config.timestamps == "none":
+            transcript = replace(transcript, segments=())
         yield self._write(transcript)
         for copy in self._judge.settle(assembly.recording_id, options, transcript):
             self._count_recalled(copy)
@@ -181,7 +184,9 @@ class Collector:
         """Have heard again what is doubtful; False where that is done, or all is well."""
         if assembly.review is None:
             is_judged = self._spec.engine != "null"
-            assembly.review = Review(assembly.answers, self._max_retries, is_judged=is_judged)
+            assembly.review = Review(
+                assembly.answers, self._config.max_retries, is_judged=is_judged
+            )
         review = assembly.review
         if not review.is_waiting and self._front_end is not None:
             for request in review.ask():

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from asrbatch.data import RawFormat, Recording, Source
     from asrbatch.engines import ModelSpec
 
+TIMESTAMPS = ("none", "segment", "word")
+
 MIN_SILENCE_SECONDS = 0.5
 """Twice what is kept on each side, and a little."""
 
@@ -68,6 +70,8 @@ class RunConfig:
     """Most bytes of it, in 10^9."""
     feature_memory_gb: float = 0.5
     """Most bytes of features kept in memory besides; 0 keeps none."""
+    timestamps: str = "segment"
+    """`none`, `segment` or `word`: how finely the results say when something was said."""
     max_retries: int = 2
     """How often a doubtful segment may be heard again."""
     overwrite: bool = False
@@ -90,6 +94,9 @@ class RunConfig:
                 raise ConfigError(msg)
         if isinstance(self.channels, int) and self.channels < 0:
             msg = f"channels: there is no channel {self.channels}; they count from 0"
+            raise ConfigError(msg)
+        if self.timestamps not in TIMESTAMPS:
+            msg = f"timestamps: {self.timestamps!r} is not known; choose {', '.join(TIMESTAMPS)}"
             raise ConfigError(msg)
         if self.max_retries < 0:
             msg = f"max retries: {self.max_retries} is too few; give 0 for none"
@@ -151,6 +158,8 @@ class RunConfig:
             "short_windows": self.engine.short_windows,
             "chunk_samples": self.chunk_samples,
             "max_retries": self.max_retries,
+            "timestamps": self.timestamps,
+            "aligner": spec.aligner,
             "is_split": self.channels == "split" and source.channel is None,
             "speech": asdict(self.speech) if self.speech else None,
             "language": source.language or self.language,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from asrbatch.data import Transcript, TranscriptSegment
+from asrbatch.data import Transcript, TranscriptSegment, TranscriptWord
 from asrbatch.pipeline.assembly import whose
 from asrbatch.pipeline.messages import Known, Message, Opened
 
@@ -101,9 +101,7 @@ def recall(known: Known, spec: ModelSpec, options: str) -> Transcript:
         options: Fingerprint.
     """
     heard = orjson.loads(known.answer or b"{}")
-    segments = tuple(
-        TranscriptSegment(**row | {"flags": tuple(row["flags"])}) for row in heard.pop("segments")
-    )
+    segments = tuple(map(_to_segment, heard.pop("segments")))
     return Transcript(
         **heard | {"flags": tuple(heard["flags"])},
         **whose(known.recording),
@@ -114,6 +112,12 @@ def recall(known: Known, spec: ModelSpec, options: str) -> Transcript:
         options=options,
         rtf=0.0,
     )
+
+
+def _to_segment(row: dict[str, Any]) -> TranscriptSegment:
+    words = row["words"]
+    words = None if words is None else tuple(TranscriptWord(**word) for word in words)
+    return TranscriptSegment(**row | {"flags": tuple(row["flags"]), "words": words})
 
 
 def rename(transcript: Transcript, recording: Recording) -> Transcript:

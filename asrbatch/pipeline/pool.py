@@ -60,8 +60,8 @@ def open_pool(config: RunConfig, spec: ModelSpec) -> Iterator[WorkerPool]:
         round(config.budget.max_audio_s * SAMPLE_RATE) * ITEM_BYTES // max_workers,
         MIN_REGION_SEGMENTS * slot_bytes(shape),
     )
-    # In one process vLLM keeps what it was given until it has answered.
-    if spec.engine == "vllm" and not has_gpu():
+    # In one process vLLM keeps what it was given until it has answered; so does the aligner.
+    if spec.engine == "vllm" and (config.engine.word_times or not has_gpu()):
         kept = 2 * (config.engine.max_num_seqs or CPU_SEQS)
         region_bytes += kept * slot_bytes(shape) // max_workers
     arena_bytes = HEADER_BYTES + region_bytes * max_workers

@@ -124,7 +124,7 @@ class Run:
             judge = Judge(self._ledger, cache, keys, self._fingerprint)
             collector = Collector(
                 *(self.spec, self.stats, judge, self._fingerprint, self._observe),
-                config.max_retries,
+                config,
             )
             if self._ledger is not None:
                 collector.write_to(self._ledger, keys)
@@ -157,29 +157,31 @@ class Run:
         self, front_end: FrontEnd, failures: list[Failure], stack: ExitStack
     ) -> Iterator[Message | Hypothesis | Failure]:
         """Everything that happens, from the first file opened to the last segment answered."""
-        first = None
-        while not (first or self._is_stopping()):
-            try:
-                message = front_end.get(POLL_S)
-            except queue.Empty:
-                continue
-            if message is None:
-                break
-            if isinstance(message, Ready):
-                first = message
-            else:
-                yield message
+        first = yield from self._until_ready(front_end)
         if first and not self._is_stopping():
             self._load(stack)
         # Not before: nothing can be wrong with the options any more.
         yield from failures
         if first and self._engine is not None:
             yield first
+            first = None  # or its room in the arena would never be free again
             # Where they share the cores, a worker that waits costs nothing, and all of them at
             # once hold the engine up for the shortest time.
             may_shrink = self.config.workers is None and not self._engine.shares_cores
             least = 1 if may_shrink else self.stats.num_workers
             yield from feed(front_end, self._engine, self.stats, self._is_stopping, least)
+
+    def _until_ready(self, front_end: FrontEnd) -> Generator[Message, None, Ready | None]:
+        """What happens before the first segment, which is returned; None where there is none."""
+        while not self._is_stopping():
+            try:
+                message = front_end.get(POLL_S)
+            except queue.Empty:
+                continue
+            if message is None or isinstance(message, Ready):
+                return message
+            yield message
+        return None
 
     def _load(self, stack: ExitStack) -> None:
         """Load the engine, now that the model must hear something."""
