@@ -17,8 +17,8 @@ from asrbatch.decode import decode
 from asrbatch.probe import probe
 from asrbatch.speech import take_all
 from tests.conftest import MODELS, SPEECH, WORDS, asrbatch, read_jsonl, references
-from tests.scoring import plain_error_rate
-from tests.test_words import assert_well_placed, start_errors, word_error_rate
+from tests.scoring import plain_error_rate, word_error_rate
+from tests.test_words import assert_well_placed, start_errors
 
 pytestmark = pytest.mark.slow
 
