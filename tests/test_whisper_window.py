@@ -1,8 +1,11 @@
 """Whisper's timestamps: what was heard, and where to go on."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from asrbatch.engines.whisper_window import Heard, must_go_on, parse_window
+from asrbatch.data import SAMPLE_RATE
+from asrbatch.engines.whisper_window import Heard, hear_out, must_go_on, parse_window
 
 BEGIN = 1000
 """Id of `<|0.00|>` here; a second is 50 ids."""
@@ -59,3 +62,25 @@ def test_silence_and_an_unsaid_place_end_it():
     zeros = np.zeros(16_000, np.float32)
     assert not must_go_on(Heard([], 16_000, False, -0.1), zeros, zeros)
     assert not must_go_on(Heard([], None, True, -0.1), speech(9), speech(9))
+
+
+def sound(seconds):
+    return np.full(round(seconds * SAMPLE_RATE), 0.1, np.float32)
+
+
+def test_an_answer_is_heard_out_where_sound_follows_its_last_word():
+    rest = sound(20)
+    answer = Heard([1], 20 * SAMPLE_RATE, True, -0.3)
+    found = hear_out(answer, 12.0, rest, rest)
+    assert (found.place, found.is_end) == (round(12.3 * SAMPLE_RATE), False)
+    assert hear_out(replace(answer, place=None), 12.0, rest, rest).place == found.place
+
+
+def test_an_answer_is_believed_where_nothing_follows_its_last_word():
+    rest = np.concatenate([sound(12), np.zeros(8 * SAMPLE_RATE, np.float32)])
+    answer = Heard([1], 20 * SAMPLE_RATE, True, -0.3)
+    assert hear_out(answer, 12.0, rest, rest) is answer
+    assert hear_out(answer, 19.9, sound(20), sound(20)) is answer
+    assert hear_out(answer, 25.0, sound(20), sound(20)) is answer
+    # Some words of it that were found at its very start would make it stand still.
+    assert hear_out(answer, 0.1, sound(20), sound(20)) is answer

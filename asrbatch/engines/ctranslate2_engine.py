@@ -19,7 +19,14 @@ import numpy as np
 from asrbatch.data import SAMPLE_RATE, Hypothesis, MelParams
 from asrbatch.engines.base import token_budget
 from asrbatch.engines.whisper_model import load_whisper
-from asrbatch.engines.whisper_window import Heard, Window, must_go_on, parse_window
+from asrbatch.engines.whisper_window import (
+    HEARD_OUT_SAMPLES,
+    Heard,
+    Window,
+    hear_out,
+    must_go_on,
+    parse_window,
+)
 from asrbatch.engines.whisper_words import find_words, words_in
 from asrbatch.errors import EngineError
 from asrbatch.mel import log_mel
@@ -190,20 +197,21 @@ class CTranslate2Engine:
         doubtful = [i for i, answer in enumerate(heard) if answer.score < DOUBT_SCORE]
         if doubtful:
             again = [group[i] for i in doubtful]
-            encoded = self._pick(encoded, doubtful)
-            answers = self._generate(again, encoded, without_timestamps=True)
+            answers = self._generate(again, self._pick(encoded, doubtful), without_timestamps=True)
             for i, answer in zip(doubtful, answers, strict=True):
                 heard[i] = max(heard[i], answer, key=lambda heard: heard.score)
-        if self._word_times:
-            self._add_words(group, encoded, heard)
+        self._find_words(group, encoded, heard)
         for window, answer in zip(group, heard, strict=True):
             self._advance(window, answer)
 
-    def _add_words(self, group: list[Window], encoded: Any, heard: list[Heard]) -> None:
-        """Find the words of each window; those of one language at once."""
+    def _find_words(self, group: list[Window], encoded: Any, heard: list[Heard]) -> None:
+        """Find the words of each window where they are wanted, or needed to know how far it came.
+
+        Those of one language at once.
+        """
         places: defaultdict[str | None, list[int]] = defaultdict(list)
         for place, (window, answer) in enumerate(zip(group, heard, strict=True)):
-            if answer.tokens:
+            if answer.tokens and (self._word_times or window.rest >= HEARD_OUT_SAMPLES):
                 places[window.language].append(place)
         for language, chosen in places.items():
             windows = [group[place] for place in chosen]
@@ -212,14 +220,15 @@ class CTranslate2Engine:
                 self._tokenizer(language),
                 encoded if len(chosen) == len(group) else self._pick(encoded, chosen),
                 [heard[place].tokens for place in chosen],
-                [
-                    min(window.rest, MAX_SEGMENT_SAMPLES) // self._mel.hop_samples
-                    for window in windows
-                ],
+                [min(w.rest, MAX_SEGMENT_SAMPLES) // self._mel.hop_samples for w in windows],
             )
-            for window, words in zip(windows, found, strict=True):
+            for place, window, words in zip(chosen, windows, found, strict=True):
                 offset_s = window.start_sample / SAMPLE_RATE
                 window.words += [(text, a + offset_s, b + offset_s) for text, a, b in words]
+                if words:
+                    rest = window.waveform[window.start_sample :]
+                    last_s = words[-1][2]
+                    heard[place] = hear_out(heard[place], last_s, rest, window.waveform)
 
     def _generate(
         self, group: list[Window], encoded: Any, *, without_timestamps: bool

@@ -8,10 +8,12 @@ sound that does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from asrbatch.data import SAMPLE_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,17 @@ GO_ON_FRAMES = 10
 DOUBT_END_FRAMES = 75
 """Where Whisper says that nothing follows, 1.5 s of sound say otherwise; less may be a timestamp
 that is a little early."""
+
+
+HEARD_OUT_SAMPLES = 8 * SAMPLE_RATE
+"""What is left of a segment and shorter holds one or two sentences, of which none is left out. To
+find the words of the others takes a twentieth of the engine's time (BENCHMARKS.md)."""
+
+WORD_MARGIN_S = 0.3
+"""After a word whose end is known to 0.05 s or so, and may be drawn out."""
+
+MIN_STEP_SAMPLES = SAMPLE_RATE
+"""A place nearer to the start is a word that was found wrong."""
 
 
 @dataclass(slots=True)
@@ -99,13 +112,40 @@ def parse_window(tokens: Sequence[int], timestamp_begin: int, score: float) -> H
     return Heard([token for token in done if token < timestamp_begin], place, is_end, score)
 
 
+def hear_out(heard: Heard, last_word_s: float, rest: Waveform, segment: Waveform) -> Heard:
+    """Hold an answer's word on how far it came against where its last word was said.
+
+    Where voices change Whisper leaves out a sentence, and says that it came to the end.
+
+    Args:
+        heard: The answer.
+        last_word_s: End of its last word, in seconds from the start of the window.
+        rest: The waveform from the start of the window on.
+        segment: The whole of it, for how loud it is.
+
+    Returns:
+        The answer; with the place after its last word where 1.5 s of sound follow.
+    """
+    place = round((last_word_s + WORD_MARGIN_S) * SAMPLE_RATE)
+    said = len(rest) if heard.place is None else min(heard.place, len(rest))
+    if not MIN_STEP_SAMPLES <= place < said:
+        return heard
+    if _num_audible(rest[place:said], segment) < DOUBT_END_FRAMES:
+        return heard
+    return replace(heard, place=place, is_end=False)
+
+
 def must_go_on(heard: Heard, rest: Waveform, segment: Waveform) -> bool:
     """Whether the rest of a segment, from the place on, holds sound worth asking for."""
     if heard.place is None or len(segment) < SAMPLES_PER_TIMESTAMP:
         return False
+    return _num_audible(rest, segment) >= (DOUBT_END_FRAMES if heard.is_end else GO_ON_FRAMES)
+
+
+def _num_audible(waveform: Waveform, segment: Waveform) -> int:
+    """Frames with sound, as loud as it is in this segment."""
     loud = float(np.percentile(_rms(segment), 95))
-    num_audible = int(np.count_nonzero(_rms(rest) > AUDIBLE_SHARE * loud))
-    return num_audible >= (DOUBT_END_FRAMES if heard.is_end else GO_ON_FRAMES)
+    return int(np.count_nonzero(_rms(waveform) > AUDIBLE_SHARE * loud))
 
 
 def _rms(waveform: Waveform) -> NDArray[np.floating[Any]]:
