@@ -163,11 +163,13 @@ def build_config(inputs: str | Path | Sequence[str | Path], options: Options) ->
     )
 
 
-def _channels(value: str | int) -> str | int:
+def _channels(value: object) -> str | int:
     """Raises ConfigError unless it is `mix`, `split` or a number."""
-    if isinstance(value, int) or value in ("mix", "split"):
+    if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if value.isascii() and value.isdigit():
+    if isinstance(value, str) and value in ("mix", "split"):
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value)
     msg = f"channels: {value!r} is not known; give mix, split, or a number from 0"
     raise ConfigError(msg)

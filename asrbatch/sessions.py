@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -36,10 +37,14 @@ def name_by_folder(sources: Sequence[Source]) -> list[Source]:
     """Give each source that has no session that of its folder.
 
     Returns:
-        In each folder `part-2` comes before `part-10`.
+        In each folder `part-2` comes before `part-10`. Folders of one name in several places are
+        named by their whole path.
     """
+    folders = {_folder(source) for source in sources}
+    names = Counter(_short_name(folder) for folder in folders)
     named = [
-        source if source.session else replace(source, session=_folder(source)) for source in sources
+        source if source.session else replace(source, session=_name(_folder(source), names))
+        for source in sources
     ]
     return sorted(named, key=lambda source: (source.session or "", _natural(source.name)))
 
@@ -130,9 +135,19 @@ def _moved(span: dict[str, Any], shift_s: float) -> dict[str, Any]:
     return span | {name: round(span[name] + shift_s, 6) for name in ("start_s", "end_s")}
 
 
-def _folder(source: Source) -> str:
-    parent = str(PurePosixPath(source.name).parent)
-    return parent if parent != "." else PurePosixPath(source.root).name or parent
+def _folder(source: Source) -> tuple[str, str]:
+    """Root, and folder below it."""
+    return source.root, str(PurePosixPath(source.name).parent)
+
+
+def _short_name(folder: tuple[str, str]) -> str:
+    root, parent = folder
+    return parent if parent != "." else PurePosixPath(root).name or parent
+
+
+def _name(folder: tuple[str, str], names: Counter[str]) -> str:
+    short = _short_name(folder)
+    return short if names[short] == 1 else str(PurePosixPath(*folder))
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -40,6 +40,12 @@ CALL_FRAMES = 10 * TILE_FRAMES
 SILENCE_PEAK = 1e-4
 """-80 dBFS: nothing louder in a tile, and the model is not asked. It begins anew after that."""
 
+LOUD_LEVEL = 0.1
+MAX_GAIN = 100.0
+LOUD_STEP = 8
+"""The loud parts of quiet 10 s, known from every eighth sample, are brought to -20 dBFS; the gain
+ends at 40 dB, so that speech is found down to -60 dBFS."""
+
 RELEASE = 0.15
 """Speech goes on until its probability is so much below the threshold (snakers4/silero-vad)."""
 
@@ -57,14 +63,15 @@ def find_speech(blocks: Iterable[Waveform], params: SpeechParams) -> Iterator[Bl
 
     Yields:
         Blocks in order, without those samples that are left out: 0.22 s of such a stretch stay
-        on either side that has speech. At most about 10 s and one block are held at any time.
+        on either side that has speech. At most about 10 s, one block, and as much as may not be
+        left out are held at any time.
 
     Raises:
         ConfigError: The detector is not installed.
     """
     detector, gate = Detector(), _Gate(params)
     for waveform in regroup(blocks, CALL_FRAMES * FRAME_SAMPLES):
-        yield from gate.take(waveform, detector.probabilities(waveform))
+        yield from gate.take(waveform, detector.probabilities(_amplified(waveform)))
     yield from gate.finish()
 
 
@@ -84,7 +91,8 @@ def mark_speech(waveform: Waveform, params: SpeechParams) -> NDArray[np.bool_]:
         Shape (T,).
     """
     gate = _Gate(replace(params, min_silence_samples=len(waveform) + FRAME_SAMPLES))
-    blocks = [*gate.take(waveform, Detector().probabilities(waveform)), *gate.finish()]
+    probabilities = Detector().probabilities(_amplified(waveform))
+    blocks = [*gate.take(waveform, probabilities), *gate.finish()]
     return np.concatenate([block.is_speech for block in blocks if block.is_speech is not None])
 
 
@@ -94,6 +102,15 @@ def take_all(blocks: Iterable[Waveform]) -> Iterator[Block]:
     for waveform in blocks:
         yield Block(start, waveform)
         start += len(waveform)
+
+
+def _amplified(waveform: Waveform) -> Waveform:
+    """For the detector alone: what is very quiet, or lies beside zero, it takes for silence."""
+    centred = waveform - waveform.mean()
+    loud = float(np.percentile(np.abs(centred[::LOUD_STEP]), 99))
+    if loud < SILENCE_PEAK:
+        return np.asarray(centred, np.float32)
+    return np.asarray(centred * min(max(LOUD_LEVEL / loud, 1.0), MAX_GAIN), np.float32)
 
 
 class Detector:

@@ -104,6 +104,7 @@ def test_an_unknown_architecture_is_refused(tmp_path):
         write_random_model(tmp_path, "qwen3-asr-9b")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["qwen3-asr-0.6b", "Qwen3-ASR-1.7B"])
 def test_the_tokenizer_of_a_random_model_has_the_ids_of_the_real_one(name, tmp_path):
     from transformers import AutoTokenizer

@@ -78,6 +78,7 @@ def test_underscores_do_as_well_as_dashes(tone, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_standard_output_carries_results_only_where_asked(tone, tmp_path):
     tone("a.wav")
     to_file = asrbatch("transcribe", ".", "--engine", "null", cwd=tmp_path)
@@ -86,6 +87,7 @@ def test_standard_output_carries_results_only_where_asked(tone, tmp_path):
     assert json.loads(to_stdout.stdout)["path"] == "a.wav"
 
 
+@pytest.mark.slow
 def test_a_full_or_closed_standard_output_is_said_in_one_line(tone, tmp_path):
     tone("a.wav")
     command = f"{sys.executable} -m asrbatch transcribe . --engine null --out - --quiet"
@@ -112,6 +114,7 @@ def test_a_pipe_gets_plain_lines_and_the_table(tone, tmp_path):
     assert "1 done, 0 failed, 0 skipped" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_second_run_skips_what_is_done(tone, tmp_path):
     tone("a.wav")
     tone("b.wav")
@@ -122,6 +125,7 @@ def test_a_second_run_skips_what_is_done(tone, tmp_path):
     assert len(read_jsonl(tmp_path / "results.jsonl")) == 2
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_loaded_exits_3_and_touches_nothing(tone, tmp_path):
     tone("a.wav", folder=tmp_path / "in")
     asrbatch("transcribe", "in", "--engine", "null", cwd=tmp_path)
@@ -157,6 +161,7 @@ def test_the_summary_tells_how_it_went(tone, tmp_path):
     ].keys()
 
 
+@pytest.mark.slow
 def test_scan_prints_the_plan(tone, tmp_path):
     tone("a.wav", seconds=2)
     tone("b.wav", seconds=45)
@@ -230,6 +235,7 @@ def test_a_config_file_that_cannot_be_is_refused(text, tone, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_cache_is_filled_shown_and_shortened(tone, tmp_path):
     for i in range(3):
         tone(f"in/{i}.wav", seconds=2)

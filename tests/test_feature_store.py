@@ -183,6 +183,7 @@ def manifest(tone, tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_features_come_from_memory_then_from_disk_and_are_the_same(manifest, listen, tmp_path):
     plain, _, _ = listen(manifest)
     first, _, summary = listen(manifest, feature_cache=tmp_path / "cache")
@@ -197,6 +198,7 @@ def test_features_come_from_memory_then_from_disk_and_are_the_same(manifest, lis
     assert sorted(t.duration_s for t in transcripts) == [4, 5]
 
 
+@pytest.mark.slow
 def test_without_memory_all_comes_from_disk(manifest, listen, tmp_path):
     options = {"feature_cache": tmp_path / "cache", "feature_memory_gb": 0}
     listen(manifest, **options)
@@ -204,6 +206,7 @@ def test_without_memory_all_comes_from_disk(manifest, listen, tmp_path):
     assert summary["features"] == {"disk": 2}
 
 
+@pytest.mark.slow
 def test_a_corrupt_entry_is_computed_again(manifest, listen, tmp_path):
     options = {"feature_cache": tmp_path / "cache", "feature_memory_gb": 0}
     plain, _, _ = listen(manifest, **options)

@@ -119,6 +119,7 @@ def test_a_refused_segment_costs_its_recording_only(engine, tone, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_attempts_are_counted_over_runs(engine, tone, tmp_path):
     tone("good.wav")
     (tmp_path / "bad.wav").write_bytes(b"no audio")
@@ -129,6 +130,7 @@ def test_attempts_are_counted_over_runs(engine, tone, tmp_path):
         assert failure["attempts"] == attempt
 
 
+@pytest.mark.slow
 def test_copies_get_a_line_each_and_a_renamed_file_is_not_done_again(engine, tone, tmp_path):
     audio = tmp_path / "in"
     first = tone("a.wav", folder=audio)
@@ -142,6 +144,7 @@ def test_copies_get_a_line_each_and_a_renamed_file_is_not_done_again(engine, ton
     assert again.stats.skipped == 2
 
 
+@pytest.mark.slow
 def test_a_touched_file_is_known_by_its_content(engine, tone, tmp_path):
     import os
 
@@ -152,6 +155,7 @@ def test_a_touched_file_is_known_by_its_content(engine, tone, tmp_path):
     assert list(run(tmp_path / "in", out)) == []
 
 
+@pytest.mark.slow
 def test_a_changed_file_and_changed_options_are_done_anew(engine, tone, tmp_path):
     path = tone("a.wav", folder=tmp_path / "in")
     out = tmp_path / "results.jsonl"
@@ -179,6 +183,7 @@ def test_a_run_with_a_loaded_engine_ends_where_there_is_nothing_to_hear(tmp_path
     assert failure.path == "a.wav"
 
 
+@pytest.mark.slow
 def test_leaving_early_keeps_what_is_done(engine, tone, tmp_path):
     for i in range(10):
         tone(f"{i}.wav", folder=tmp_path / "in")
@@ -212,6 +217,7 @@ def shared_cache(tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_what_another_run_heard_is_known_under_any_name_without_the_engine(
     shared_cache, engine, tone, tmp_path, monkeypatch
 ):
@@ -227,6 +233,7 @@ def test_what_another_run_heard_is_known_under_any_name_without_the_engine(
     assert read_jsonl(tmp_path / "two.jsonl")[0]["text"] == first.text
 
 
+@pytest.mark.slow
 def test_other_options_are_not_answered_from_the_cache(shared_cache, engine, tone, tmp_path):
     tone("a.wav", folder=tmp_path / "in")
     list(run(tmp_path / "in", cache=True))
@@ -277,6 +284,7 @@ def test_spans_and_channels_of_one_file_are_recordings_of_their_own(engine, tmp_
     assert len(read_jsonl(out)) == 3
 
 
+@pytest.mark.slow
 def test_files_of_the_same_name_size_and_time_in_two_folders_are_two_recordings(
     engine, tone, tmp_path
 ):
@@ -294,6 +302,7 @@ def test_files_of_the_same_name_size_and_time_in_two_folders_are_two_recordings(
     assert len(read_jsonl(out)) == 2
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_moved_is_known_by_its_content(engine, tone, tmp_path):
     tone("rec.wav", folder=tmp_path / "old")
     out = tmp_path / "results.jsonl"

@@ -165,6 +165,7 @@ def test_a_file_that_is_gone_keeps_its_first_text(speech):
     assert transcript.text.count(RIGHT) == len(transcript.segments) - 1
 
 
+@pytest.mark.slow
 def test_many_recordings_are_reviewed_beside_each_other(speech):
     content = (speech / "a.wav").read_bytes()
     for i in range(5):

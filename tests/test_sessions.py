@@ -70,6 +70,7 @@ def test_a_manifest_names_sessions_and_their_order(parts, tmp_path):
     assert len(read_jsonl(out)) == 3
 
 
+@pytest.mark.slow
 def test_what_is_not_done_is_named_and_joins_later(parts, tmp_path):
     out = tmp_path / "results.jsonl"
     whole = (parts / "part-2.wav").read_bytes()
@@ -110,3 +111,15 @@ def test_files_right_in_the_root_are_named_after_it():
     ]
     found = {source.name: source.session for source in name_by_folder(sources)}
     assert found == {"b/2.wav": "b", "a.wav": "calls", "c.wav": "own"}
+
+
+def test_folders_of_one_name_are_sessions_of_their_own():
+    names = [("/x/r1", "day/1.wav"), ("/x/r2", "day/2.wav"), ("/x/d", "a.wav"), ("/x/d", "d/b.wav")]
+    sources = [Source(f"{root}/{name}", name, root=root) for root, name in names]
+    found = {str(source.location): source.session for source in name_by_folder(sources)}
+    assert found == {
+        "/x/r1/day/1.wav": "/x/r1/day",
+        "/x/r2/day/2.wav": "/x/r2/day",
+        "/x/d/a.wav": "/x/d",
+        "/x/d/d/b.wav": "/x/d/d",
+    }

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asrbatch.data import SAMPLE_RATE, SpeechParams
+from asrbatch.errors import ConfigError
+from asrbatch.options import build_config
 from asrbatch.speech import FRAME_SAMPLES, PAD_FRAMES, Detector, _Gate, find_speech, take_all
 from tests.conftest import SPEECH
 from tests.sounds import WITHOUT_SPEECH
@@ -53,6 +55,21 @@ def test_speech_is_kept_whole(name):
     np.testing.assert_array_equal(np.concatenate([b.waveform for b in blocks]), waveform)
     assert all(len(b.is_speech) == len(b.waveform) for b in blocks)
     assert np.mean(np.concatenate([b.is_speech for b in blocks])) > 0.7
+
+
+@pytest.mark.parametrize("gain", [0.1, 0.01, 0.002])
+@pytest.mark.parametrize("offset", [0.0, 0.1, -0.5])
+def test_speech_is_found_however_quiet_and_beside_zero(gain, offset):
+    waveform = (read("austen-0870.wav") * gain + offset).astype(np.float32)
+    kept = sum(len(block.waveform) for block in find_speech([waveform], PARAMS))
+    assert kept == len(waveform)
+
+
+@pytest.mark.parametrize("field", ["min_silence", "max_retries", "vad_threshold"])
+@pytest.mark.parametrize("value", [-1, 10**300, float("inf"), float("nan")])
+def test_values_that_cannot_be_are_refused(field, value, tmp_path):
+    with pytest.raises(ConfigError, match=field.replace("_", " ")):
+        build_config(tmp_path, {field: value})
 
 
 def test_a_long_silence_is_left_out_but_for_its_edges():

@@ -89,6 +89,7 @@ def test_words_of_a_text_that_was_cut_off_end_with_it():
     timed = [("one", 0.0, 0.1), ("two", 0.1, 0.2), ("three", 0.2, 0.3)]
     assert words_in("one two", timed) == timed[:2]
     assert words_in("one two three four", timed) == timed
+    assert words_in("one two thr", timed) == [*timed[:2], ("thr", 0.2, 0.3)]
 
 
 class Echo:
@@ -187,6 +188,17 @@ def test_the_aligners_words_and_times_are_those_of_transformers():
         # Theirs may end a step after the sound does.
         inside = [[text, *(min(t, round(duration_s, 3)) for t in times)] for text, *times in theirs]
         assert found["batched"][name] == found["single"][name] == inside
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_samples", [1, 159, 319, 320, 800])
+def test_a_recording_shorter_than_a_word_costs_nothing(num_samples, tmp_path):
+    soundfile.write(tmp_path / "short.wav", np.full(num_samples, 0.1), SAMPLE_RATE)
+    soundfile.write(tmp_path / "good.wav", soundfile.read(SPEECH / "lj35.wav")[0], 22_050)
+    run = Run(build_config(tmp_path, {"engine": "ctranslate2", "timestamps": "word"}))
+    found = {transcript.path: transcript for transcript in run}
+    assert set(found) == {"short.wav", "good.wav"}
+    assert found["good.wav"].segments[0].words
 
 
 def test_times_of_segments_can_be_left_out():

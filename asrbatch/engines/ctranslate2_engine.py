@@ -80,7 +80,7 @@ class CTranslate2Engine:
             batch = self._running.pop(future)
             try:
                 future.result()
-            except (RuntimeError, ValueError) as error:
+            except Exception as error:  # of CTranslate2, faster-whisper or the tokenizer
                 msg = f"CTranslate2 stopped: {error}"
                 raise EngineError(msg) from error
             answered += (window for window in batch if window.finish_reason)

@@ -13,6 +13,7 @@ from asrbatch.data import SAMPLE_RATE, Hypothesis, MelParams
 from asrbatch.engines.base import token_budget
 from asrbatch.engines.whisper_window import (
     HEARD_OUT_SAMPLES,
+    SAMPLES_PER_TIMESTAMP,
     Heard,
     Window,
     hear_out,
@@ -112,7 +113,8 @@ class Hearing:
         """
         places: defaultdict[str | None, list[int]] = defaultdict(list)
         for place, (window, answer) in enumerate(zip(group, heard, strict=True)):
-            if answer.tokens and (self._word_times or window.rest >= HEARD_OUT_SAMPLES):
+            is_wanted = self._word_times and window.rest >= SAMPLES_PER_TIMESTAMP
+            if answer.tokens and (is_wanted or window.rest >= HEARD_OUT_SAMPLES):
                 places[window.language].append(place)
         for language, chosen in places.items():
             windows = [group[place] for place in chosen]

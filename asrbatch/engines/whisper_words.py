@@ -55,11 +55,13 @@ def find_words(
 def words_in(
     text: str, words: Sequence[tuple[str, float, float]]
 ) -> list[tuple[str, float, float]]:
-    """Those words that stand in the text: it may have been cut off by its budget."""
+    """Those words that stand in the text, which its budget may have cut off in the last one."""
     position = 0
-    for index, (word, _, _) in enumerate(words):
-        position = text.find(word, position)
-        if position < 0:
-            return list(words[:index])
-        position += len(word)
+    for index, (word, start_s, end_s) in enumerate(words):
+        found = text.find(word, position)
+        if found < 0:
+            rest = text[position:].strip()
+            last = [(rest, start_s, end_s)] if rest and word.startswith(rest) else []
+            return [*words[:index], *last]
+        position = found + len(word)
     return list(words)

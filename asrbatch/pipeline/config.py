@@ -20,10 +20,19 @@ if TYPE_CHECKING:
     from asrbatch.data import RawFormat, Recording, Source
     from asrbatch.engines import ModelSpec
 
+MAX_CHANNEL = 65_534
+"""No format counts more."""
+
 TIMESTAMPS = ("none", "segment", "word")
 
 MIN_SILENCE_SECONDS = 0.5
 """Twice what is kept on each side, and a little."""
+
+MAX_SILENCE_SECONDS = 600.0
+"""So much may have to be held until it is known whether it is left out."""
+
+MAX_RETRIES = 10
+"""There are four ways to hear a segment again."""
 
 SPEED_SETTINGS = frozenset(
     {
@@ -92,24 +101,24 @@ class RunConfig:
             if not at_least <= getattr(self, name) < math.inf:
                 msg = f"{name.replace('_', ' ')}: {getattr(self, name):g} is out of range; give at least {at_least:g}"
                 raise ConfigError(msg)
-        if isinstance(self.channels, int) and self.channels < 0:
-            msg = f"channels: there is no channel {self.channels}; they count from 0"
+        if isinstance(self.channels, int) and not 0 <= self.channels <= MAX_CHANNEL:
+            msg = f"channels: there is no channel {self.channels}; give 0 to {MAX_CHANNEL}"
             raise ConfigError(msg)
         if self.timestamps not in TIMESTAMPS:
             msg = f"timestamps: {self.timestamps!r} is not known; choose {', '.join(TIMESTAMPS)}"
             raise ConfigError(msg)
-        if self.max_retries < 0:
-            msg = f"max retries: {self.max_retries} is too few; give 0 for none"
+        if not 0 <= self.max_retries <= MAX_RETRIES:
+            msg = f"max retries: {self.max_retries} is out of range; give 0 to {MAX_RETRIES}"
             raise ConfigError(msg)
         if not 0 < self.vad_threshold < 1:
             msg = (
                 f"vad threshold: {self.vad_threshold:g} is no probability; give one between 0 and 1"
             )
             raise ConfigError(msg)
-        if not MIN_SILENCE_SECONDS <= self.min_silence < math.inf:
+        if not MIN_SILENCE_SECONDS <= self.min_silence <= MAX_SILENCE_SECONDS:
             msg = (
-                f"min silence: {self.min_silence:g} is too short to be left out with something "
-                f"kept on either side; give at least {MIN_SILENCE_SECONDS:g}"
+                f"min silence: {self.min_silence:g} is out of range; "
+                f"give {MIN_SILENCE_SECONDS:g} to {MAX_SILENCE_SECONDS:g}"
             )
             raise ConfigError(msg)
         if self.feature_cache is not None and self.feature_cache.is_file():
