@@ -29,8 +29,8 @@ MIN_PAUSE_FRAMES = 8
 """Shortest pause: 160 ms; stops of plosives are shorter."""
 
 QUIET_FRAMES = 3
-"""The quietest 60 ms, where there is no pause: a gap between words of fluent speech is as short, and
-with 100 ms the cut is in a word more often than not (BENCHMARKS.md)."""
+"""The quietest 60 ms, where there is no pause: a gap between words of fluent speech is as short; with
+100 ms one cut in eight is in a word (BENCHMARKS.md)."""
 
 SEARCH_SHARE = 0.5
 """Share of the limit that is searched, counted back from its end."""
