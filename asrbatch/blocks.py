@@ -1,13 +1,16 @@
-"""Streams of samples in blocks of another length."""
+"""Samples in blocks of another length, and frames in runs of equals."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
 
     from asrbatch.data import Waveform
 
@@ -28,3 +31,11 @@ def regroup(blocks: Iterable[Waveform], num_samples: int) -> Iterator[Waveform]:
         held, held_samples = [joined[whole:].copy()], held_samples - whole
     if held_samples:
         yield np.concatenate(held)
+
+
+def runs_of(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int, bool]]:
+    """Half-open bounds of each run of equals, and what they equal."""
+    edges = [0, *(np.flatnonzero(np.diff(mask)) + 1).tolist(), len(mask)]
+    for first, last in pairwise(edges):
+        if first < last:
+            yield first, last, bool(mask[first])

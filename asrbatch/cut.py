@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asrbatch.blocks import runs_of
 from asrbatch.data import SAMPLE_RATE, Block
 from asrbatch.errors import ConfigError
 
@@ -190,12 +191,7 @@ def find_cut(waveform: Waveform, is_speech: NDArray[np.bool_] | None = None) -> 
     return offset + (2 * quietest + QUIET_FRAMES) * FRAME_SAMPLES // 2, "quiet"
 
 
-def _longest_run(mask: np.ndarray) -> tuple[int, int] | None:
+def _longest_run(mask: NDArray[np.bool_]) -> tuple[int, int] | None:
     """Half-open bounds of the longest run of True, the last one of equals."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False]))))
-    if not len(edges):
-        return None
-    starts, ends = edges[::2], edges[1::2]
-    lengths = ends - starts
-    best = len(lengths) - 1 - int(np.argmax(lengths[::-1]))
-    return int(starts[best]), int(ends[best])
+    runs = [(first, last) for first, last, is_true in runs_of(mask) if is_true]
+    return max(runs, key=lambda run: (run[1] - run[0], run[0]), default=None)

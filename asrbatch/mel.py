@@ -57,6 +57,13 @@ def write_input(waveform: Waveform, params: MelParams | None, out: Waveform | Fe
     log_mel(pad_waveform(waveform), params, out)
 
 
+def model_input(waveform: Waveform, params: MelParams | None) -> Waveform | Features:
+    """What a model takes of a segment, in an array of its own."""
+    out = np.empty(input_shape(len(waveform), params), np.float32)
+    write_input(waveform, params, out)
+    return out
+
+
 def pad_waveform(waveform: Waveform) -> Waveform:
     """Pad with zeros to `MIN_MODEL_SAMPLES`; longer ones are given back as they are."""
     missing = MIN_MODEL_SAMPLES - len(waveform)

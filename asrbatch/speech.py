@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from asrbatch.blocks import regroup
+from asrbatch.blocks import regroup, runs_of
 from asrbatch.data import Block
 from asrbatch.errors import ConfigError
 
@@ -138,7 +137,7 @@ class Detector:
         found = np.zeros(len(frames), np.float32)
         tiles = range(0, len(frames), TILE_FRAMES)
         is_heard = [np.abs(frames[i : i + TILE_FRAMES]).max() > SILENCE_PEAK for i in tiles]
-        for first, last, is_loud in _runs(np.array(is_heard)):
+        for first, last, is_loud in runs_of(np.array(is_heard)):
             if is_loud:
                 here = slice(first * TILE_FRAMES, last * TILE_FRAMES)
                 found[here] = self._ask(frames[here])
@@ -180,7 +179,7 @@ class _Gate:
         self._num_samples += len(waveform)
         self._waveform = np.concatenate((self._waveform, waveform))
         self._is_speech = np.concatenate((self._is_speech, is_speech))
-        for first, last, is_spoken in _runs(is_speech):
+        for first, last, is_spoken in runs_of(is_speech):
             if is_spoken:
                 yield from self._end_silence(offset + first)
                 self._quiet_since, self._has_spoken = offset + last, True
@@ -231,14 +230,6 @@ class _Gate:
         self._waveform = self._waveform[num_frames * FRAME_SAMPLES :]
         self._is_speech = self._is_speech[num_frames:]
         self._start += num_frames
-
-
-def _runs(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int, bool]]:
-    """Half-open bounds of each run of equals, and what they equal."""
-    edges = [0, *(np.flatnonzero(np.diff(mask)) + 1).tolist(), len(mask)]
-    for first, last in pairwise(edges):
-        if first < last:
-            yield first, last, bool(mask[first])
 
 
 @lru_cache(maxsize=1)

@@ -15,12 +15,8 @@ import orjson
 import pytest
 import soundfile
 
-from asrbatch.mel import input_shape, write_input
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from asrbatch.data import MelParams
+    from collections.abc import Callable, Iterator
 
 DATA = Path(__file__).parent / "data"
 SPEECH = DATA / "speech"
@@ -60,11 +56,9 @@ def asrbatch(*arguments: str | Path, **options: Any) -> subprocess.CompletedProc
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
-def model_input(waveform: np.ndarray, mel: MelParams | None) -> np.ndarray:
-    """What an engine takes of a segment, as the workers make it."""
-    out = np.empty(input_shape(len(waveform), mel), np.float32)
-    write_input(waveform, mel, out)
-    return out
+def in_blocks(waveform: np.ndarray, num_samples: int) -> Iterator[np.ndarray]:
+    """A waveform in pieces of so many samples."""
+    return (waveform[i : i + num_samples] for i in range(0, len(waveform), num_samples))
 
 
 @pytest.fixture

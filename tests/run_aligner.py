@@ -15,7 +15,7 @@ from transformers import AutoProcessor, Qwen3ASRForTokenClassification
 from asrbatch.data import SAMPLE_RATE, Hypothesis, MelParams, Segment
 from asrbatch.engines.aligner import Aligner, Item
 from asrbatch.engines.base import ModelSpec
-from tests.conftest import model_input
+from asrbatch.mel import model_input
 
 START = 5 * SAMPLE_RATE
 """Where in its file each segment is said to begin."""

@@ -13,8 +13,9 @@ from asrbatch.data import Segment, Source
 from asrbatch.decode import decode
 from asrbatch.engines import EngineConfig, load_engine, resolve_model
 from asrbatch.errors import SegmentError
+from asrbatch.mel import model_input
 from asrbatch.probe import probe
-from tests.conftest import WORDS, model_input
+from tests.conftest import WORDS
 
 
 def main(model: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from asrbatch.data import Segment
 from asrbatch.engines import EngineConfig, load_engine, resolve_model
-from tests.conftest import model_input
+from asrbatch.mel import model_input
 
 
 def main(model: str, segments_path: str, max_num_seqs: str, seed: str) -> None:

@@ -12,7 +12,7 @@ from asrbatch.cut import cut, find_cut, split
 from asrbatch.data import SAMPLE_RATE, Block
 from asrbatch.errors import ConfigError
 from asrbatch.speech import take_all
-from tests.conftest import WORDS
+from tests.conftest import WORDS, in_blocks
 
 LIMIT = 2 * SAMPLE_RATE
 
@@ -20,10 +20,6 @@ LIMIT = 2 * SAMPLE_RATE
 def noise(num_samples, seed=0, level=0.1):
     rng = np.random.default_rng(seed)
     return rng.normal(0, level, num_samples).astype(np.float32)
-
-
-def in_blocks(signal, num_samples):
-    return (signal[i : i + num_samples] for i in range(0, len(signal), num_samples))
 
 
 @st.composite

@@ -9,51 +9,35 @@ import pytest
 import soundfile
 
 import asrbatch.pipeline.run
-from asrbatch.data import SAMPLE_RATE, Failure, Hypothesis, MelParams, Transcript
+from asrbatch.data import SAMPLE_RATE, Failure, MelParams, Transcript
 from asrbatch.engines import EngineConfig, ModelSpec
 from asrbatch.errors import SegmentError
 from asrbatch.options import build_config
 from asrbatch.pipeline import Run, RunConfig
 from tests.conftest import read_jsonl
+from tests.fake_engine import FakeEngine
 
 
-class ScriptedEngine:
-    """Answers last in, first out, one at a step, with the key of each segment; fake for order."""
-
-    concurrency = 2
-    capacity = 4
-    max_segment_samples = None
-    languages = None
-    shares_cores = False
+class ScriptedEngine(FakeEngine):
+    """Answers with the key of each segment."""
 
     def __init__(self):
-        self.queue = []
+        super().__init__()
         self.most = 0
         self.submitted = 0
         self.refused = set()
 
-    @property
-    def outstanding(self):
-        return len(self.queue)
-
-    def submit(self, segment, features):
-        assert features.shape == (128, max(segment.num_samples, SAMPLE_RATE) // 160)
+    def submit(self, segment, audio):
+        assert audio.shape == (128, max(segment.num_samples, SAMPLE_RATE) // 160)
         if segment.recording_id in self.refused:
             raise SegmentError("segment 0: too long for this engine")
-        self.queue.append(segment)
+        super().submit(segment, audio)
         self.submitted += 1
         self.most = max(self.most, len(self.queue))
 
-    def step(self):
-        if not self.queue:
-            return []
+    def answer(self, segment):
         time.sleep(0.01)  # slower than the front end
-        s = self.queue.pop()
-        text = f"{s.recording_id}:{s.index}"
-        return [Hypothesis(s.recording_id, s.index, text, "en", "stop", (1,), 0.0)]
-
-    def close(self):
-        self.queue.clear()
+        return {"text": f"{segment.recording_id}:{segment.index}"}
 
 
 @pytest.fixture

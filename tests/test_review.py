@@ -15,44 +15,27 @@ from asrbatch.guard import Trial, best_trial, count_votes, next_rung, second_loo
 from asrbatch.options import build_config
 from asrbatch.pipeline import Run
 from tests.conftest import SPEECH
+from tests.fake_engine import FakeEngine
 
 CONTEXT = "Minutes of the committee on roads and bridges"
 LOOP = "thank you very much " * 20
 RIGHT = "the committee met"
 
 
-class ScriptedEngine:
+class ScriptedEngine(FakeEngine):
     """Answers as it is told by a function of the segment."""
 
-    concurrency = 2
-    capacity = 4
-    max_segment_samples = None
-    languages = None
-    shares_cores = False
-
     def __init__(self, answer):
-        self.answer = answer
-        self.queue = []
+        super().__init__()
+        self.told = answer
         self.heard = []
 
-    @property
-    def outstanding(self):
-        return len(self.queue)
-
     def submit(self, segment, audio):
-        self.queue.append(segment)
+        super().submit(segment, audio)
         self.heard.append((segment, np.array(audio)))
 
-    def step(self):
-        if not self.queue:
-            return []
-        segment = self.queue.pop()
-        answer = {"text": RIGHT, "language": "en", "finish_reason": "stop"}
-        answer |= self.answer(segment)
-        return [Hypothesis(segment.recording_id, segment.index, **answer, tokens=(), latency_s=0.0)]
-
-    def close(self):
-        self.queue.clear()
+    def answer(self, segment):
+        return {"text": RIGHT} | self.told(segment)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from asrbatch.data import SAMPLE_RATE, SpeechParams
 from asrbatch.errors import ConfigError
 from asrbatch.options import build_config
 from asrbatch.speech import FRAME_SAMPLES, PAD_FRAMES, Detector, _Gate, find_speech, take_all
-from tests.conftest import SPEECH
+from tests.conftest import SPEECH, in_blocks
 from tests.sounds import WITHOUT_SPEECH
 
 PARAMS = SpeechParams()
@@ -21,10 +21,6 @@ FRAMES_PER_S = SAMPLE_RATE / FRAME_SAMPLES
 
 def read(name):
     return soundfile.read(SPEECH / name, dtype="float32")[0]
-
-
-def in_blocks(waveform, num_samples):
-    return (waveform[i : i + num_samples] for i in range(0, len(waveform), num_samples))
 
 
 def silence(seconds):

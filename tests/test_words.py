@@ -13,7 +13,7 @@ import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asrbatch.data import SAMPLE_RATE, Hypothesis, Segment, Word
+from asrbatch.data import SAMPLE_RATE, Segment, Word
 from asrbatch.engines.aligned_engine import AlignedEngine
 from asrbatch.engines.aligner import BATCH
 from asrbatch.engines.whisper_words import words_in
@@ -22,6 +22,7 @@ from asrbatch.options import build_config
 from asrbatch.pipeline import Run
 from asrbatch.words import place_words, slices_of
 from tests.conftest import MODELS, SPEECH, WORDS, asrbatch, read_jsonl
+from tests.fake_engine import FakeEngine
 
 SEGMENT = Segment("a.wav", 3, 80_000, 48_000, "pause")
 SECONDS = st.floats(-5, 10, allow_nan=False)
@@ -92,29 +93,11 @@ def test_words_of_a_text_that_was_cut_off_end_with_it():
     assert words_in("one two thr", timed) == [*timed[:2], ("thr", 0.2, 0.3)]
 
 
-class Echo:
+class Echo(FakeEngine):
     """Answers each segment with its number."""
 
-    concurrency, capacity, max_segment_samples, languages, shares_cores = 4, 8, None, None, False
-
-    def __init__(self):
-        self.queue = []
-
-    @property
-    def outstanding(self):
-        return len(self.queue)
-
-    def submit(self, segment, audio):
-        self.queue.append(segment)
-
-    def step(self):
-        if not self.queue:
-            return []
-        s = self.queue.pop(0)
-        return [Hypothesis(s.recording_id, s.index, str(s.index), "en", "stop", (), 0.0)]
-
-    def close(self):
-        self.queue.clear()
+    def answer(self, segment):
+        return {"text": str(segment.index)}
 
 
 class Counter:

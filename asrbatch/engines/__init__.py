@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from asrbatch.engines.aligned_engine import AlignedEngine
 from asrbatch.engines.aligner import Aligner
 from asrbatch.engines.base import Engine, EngineConfig, ModelSpec
-from asrbatch.engines.models import resolve_aligner, resolve_model
+from asrbatch.engines.models import resolve_model
 from asrbatch.engines.vllm_settings import CPU_SEQS
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ __all__ = [
     "EngineConfig",
     "ModelSpec",
     "load_engine",
-    "resolve_aligner",
     "resolve_model",
 ]
 
@@ -42,10 +41,10 @@ def load_engine(spec: ModelSpec, config: EngineConfig) -> Engine:
     module, _, name = ENGINES[spec.engine].partition(":")
     make: Callable[[ModelSpec, EngineConfig], Engine] = getattr(import_module(module), name)
     engine = make(spec, config)
-    if not (config.word_times and spec.engine == "vllm"):
+    if spec.aligner is None:
         return engine
     try:
-        return AlignedEngine(engine, Aligner(resolve_aligner(config)))
+        return AlignedEngine(engine, Aligner(spec.aligner))
     except BaseException:
         engine.close()
         raise

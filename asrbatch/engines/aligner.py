@@ -14,7 +14,7 @@ import numpy as np
 from asrbatch.data import SAMPLE_RATE, Word
 from asrbatch.errors import EngineError
 from asrbatch.languages import LANGUAGE_NAMES
-from asrbatch.mel import input_shape, write_input
+from asrbatch.mel import model_input
 from asrbatch.words import place_words, slices_of
 
 if TYPE_CHECKING:
@@ -42,15 +42,12 @@ class Aligner:
         """Load the model.
 
         Raises:
-            EngineError: It cannot be loaded, or is no aligner.
+            EngineError: It cannot be loaded.
         """
         import torch
         from transformers import AutoProcessor, Qwen3ASRForTokenClassification, logging
         from transformers.models.qwen3_asr import processing_qwen3_asr
 
-        if spec.mel is None or spec.path is None:
-            msg = f"aligner: {spec.name} is no Qwen3-ForcedAligner; name one with --aligner"
-            raise EngineError(msg)
         logging.disable_progress_bar()
         self._mel = spec.mel
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -145,9 +142,7 @@ class Aligner:
     def _mel_of(self, audio: Waveform | Features) -> Features:
         if audio.ndim == 2:
             return audio
-        mel = np.empty(input_shape(len(audio), self._mel), np.float32)
-        write_input(audio, self._mel, mel)
-        return mel
+        return model_input(audio, self._mel)
 
     def _split(self, hypothesis: Hypothesis) -> list[str]:
         """Words of a text, without punctuation; Chinese characters one by one."""

@@ -122,8 +122,8 @@ class ModelSpec:
     mel: MelParams | None = None
     """Features that the engine takes of this model; None where it takes the waveform."""
 
-    aligner: str = ""
-    """Name and revision of the model that finds words; empty where none is needed."""
+    aligner: ModelSpec | None = None
+    """The model that finds words; None where none is needed."""
 
     def check_language(self, language: str) -> None:
         """Raise ConfigError if the model cannot be asked for this language code."""

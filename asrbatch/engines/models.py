@@ -69,18 +69,11 @@ def resolve_model(config: EngineConfig) -> ModelSpec:
         return _resolve_ctranslate2(config.model, note)
     _require_package("vllm", "vllm", "asrbatch[vllm]")
     spec = _resolve_vllm(config.model, note)
-    if not config.word_times:
-        return spec
-    aligner = resolve_aligner(config)
-    return replace(spec, aligner=f"{aligner.name}@{aligner.revision}")
+    return replace(spec, aligner=_resolve_aligner(config)) if config.word_times else spec
 
 
-def resolve_aligner(config: EngineConfig) -> ModelSpec:
-    """Find the aligner that the configuration means.
-
-    Raises:
-        ConfigError: There is none of this name.
-    """
+def _resolve_aligner(config: EngineConfig) -> ModelSpec:
+    """Find the aligner that the configuration means; raises ConfigError where it is none."""
     spec = _resolve_vllm(config.aligner or QWEN_ALIGNER, "")
     kind = read_json(spec.path / "config.json").get("architectures") if spec.path else None
     if spec.mel is None or kind != ["Qwen3ASRForTokenClassification"]:

@@ -144,10 +144,12 @@ class RunConfig:
 
     def channels_of(self, recording: Recording) -> tuple[int | None, ...]:
         """Channels of a recording to be heard apart; None is the mean of all."""
-        is_split = self.channels == "split" and recording.source.channel is None
-        if is_split and recording.info.channels > 1:
+        if self._is_split(recording.source) and recording.info.channels > 1:
             return tuple(range(recording.info.channels))
         return (recording.source.channel,)
+
+    def _is_split(self, source: Source) -> bool:
+        return self.channels == "split" and source.channel is None
 
     @property
     def max_feature_bytes(self) -> int:
@@ -156,7 +158,7 @@ class RunConfig:
 
     def text_options(self, spec: ModelSpec, source: Source) -> dict[str, Any]:
         """Everything that can change the text of a source; the rest is speed."""
-        raw = self.raw_format
+        raw, aligner = self.raw_format, spec.aligner
         vllm = {k: str(v) for k, v in self.engine.vllm.items() if k not in SPEED_SETTINGS}
         return {
             "engine": spec.engine,
@@ -168,8 +170,8 @@ class RunConfig:
             "chunk_samples": self.chunk_samples,
             "max_retries": self.max_retries,
             "timestamps": self.timestamps,
-            "aligner": spec.aligner,
-            "is_split": self.channels == "split" and source.channel is None,
+            "aligner": f"{aligner.name}@{aligner.revision}" if aligner else "",
+            "is_split": self._is_split(source),
             "speech": asdict(self.speech) if self.speech else None,
             "language": source.language or self.language,
             "context": source.context or self.context,

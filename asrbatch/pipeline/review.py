@@ -93,10 +93,10 @@ class Review:
     def _request(self, segment: Segment, rung: Rung) -> Request:
         look = second_look(segment, rung, self._language, self._next_index)
         num_pieces = 2 if rung == "split" else 1
-        pieces = dict.fromkeys(range(look.index, look.index - num_pieces, -1))
         self._next_index -= num_pieces
-        request = Request(segment.index, rung, look, {**pieces})
-        self._requests |= dict.fromkeys(pieces, request)
+        indices = range(look.index, self._next_index, -1)
+        request = Request(segment.index, rung, look, dict.fromkeys(indices))
+        self._requests |= dict.fromkeys(indices, request)
         return request
 
     def add_piece(self, piece: Segment) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import asrbatch
 from asrbatch.data import SAMPLE_RATE
+from asrbatch.pipeline.assembly import NEEDS_REVIEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +95,7 @@ class RunStats:
         name = transcript.path
         if transcript.channel is not None:
             name += f", channel {transcript.channel}"
-        if "needs_review" in transcript.flags:
+        if NEEDS_REVIEW in transcript.flags:
             self.needs_review.append(name)
         entry = (transcript.rtf * transcript.duration_s, name, transcript.duration_s)
         heapq.heappush(self._slowest, entry)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asrbatch.arena import Slot
-    from asrbatch.data import AudioInfo, FeatureSet, Source
+    from asrbatch.data import AudioInfo, Features, FeatureSet, Source, Waveform
     from asrbatch.decode import AudioStream
     from asrbatch.feature_file import FeatureWriter
     from asrbatch.pipeline.jobs import Job, Reply, WorkerSettings
@@ -151,19 +151,22 @@ class Worker:
     def _spans(
         self, stream: AudioStream, channel: int | None
     ) -> Iterator[tuple[Slot, FeatureSpan]]:
-        """Cut a stream, and compute what the engine takes right to where it will read it."""
-        mel = self._settings.mel
+        """Cut a stream, and compute what the engine takes."""
         blocks = listen(stream, self._settings.speech)
         for piece in cut(blocks, self._settings.chunk_samples):
-            num_samples = len(piece.waveform)
-            slot = self._allocate(input_shape(num_samples, mel))
-            audio = self._arena.write(slot)
-            write_input(piece.waveform, mel, audio)
+            slot, audio = self._place(piece.waveform)
             span = FeatureSpan(
-                *(piece.start_sample, num_samples, piece.cut, audio),
+                *(piece.start_sample, len(piece.waveform), piece.cut, audio),
                 *(piece.speech_samples, channel),
             )
             yield slot, span
+
+    def _place(self, waveform: Waveform) -> tuple[Slot, Waveform | Features]:
+        """Compute what the engine takes right to where it will read it."""
+        slot = self._allocate(input_shape(len(waveform), self._settings.mel))
+        audio = self._arena.write(slot)
+        write_input(waveform, self._settings.mel, audio)
+        return slot, audio
 
     def _repeat(self, job: Again) -> Iterator[Reply]:
         segment, recording = job.segment, job.recording
@@ -181,8 +184,7 @@ class Worker:
             speech = self._settings.speech
             spans = split(waveform, None if speech is None else mark_speech(waveform, speech))
         for number, span in enumerate(spans):
-            slot = self._allocate(input_shape(len(span.waveform), self._settings.mel))
-            write_input(span.waveform, self._settings.mel, self._arena.write(slot))
+            slot, _ = self._place(span.waveform)
             piece = replace(
                 segment,
                 index=segment.index - number,

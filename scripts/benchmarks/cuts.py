@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jiwer
-import numpy as np
 import soundfile
 
 from asrbatch.cut import cut
 from asrbatch.data import SAMPLE_RATE, Segment, SpeechParams
 from asrbatch.engines import EngineConfig, load_engine, resolve_model
 from asrbatch.languages import is_unspaced
-from asrbatch.mel import input_shape, write_input
+from asrbatch.mel import model_input
 from asrbatch.speech import listen
 
 if TYPE_CHECKING:
@@ -76,9 +75,7 @@ def main() -> None:
     def hear(waveform: Waveform, cuts: list[int]) -> str:
         for index, (start, piece) in enumerate(pieces(waveform, cuts)):
             segment = Segment("a", index, start, len(piece), "pause")
-            features = np.empty(input_shape(len(piece), spec.mel), np.float32)
-            write_input(piece, spec.mel, features)
-            engine.submit(segment, features)
+            engine.submit(segment, model_input(piece, spec.mel))
         found = []
         while engine.outstanding:
             found += engine.step()

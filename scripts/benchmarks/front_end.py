@@ -17,14 +17,13 @@ import time
 from pathlib import Path
 
 import imageio_ffmpeg
-import numpy as np
 
 from asrbatch.bench import generate_clips, parse_lengths
 from asrbatch.cut import cut
 from asrbatch.data import SAMPLE_RATE, MelParams, Source
 from asrbatch.decode import decode
 from asrbatch.identity import content_id
-from asrbatch.mel import input_shape, write_input
+from asrbatch.mel import model_input
 from asrbatch.options import build_config
 from asrbatch.pipeline import Run
 from asrbatch.pipeline.workers import ONE_THREAD
@@ -46,8 +45,7 @@ def plain_loop(folder: Path) -> float:
         for path, info in list(zip(paths, infos, strict=True))[:count]:
             content_id(path)
             for span in cut(take_all(decode(Source(path, path.name), info)), 30 * SAMPLE_RATE):
-                out = np.empty(input_shape(len(span.waveform), MEL), np.float32)
-                write_input(span.waveform, MEL, out)
+                model_input(span.waveform, MEL)
                 num_samples += len(span.waveform)
         return num_samples
 

@@ -12,13 +12,11 @@ import statistics
 import time
 from pathlib import Path
 
-import numpy as np
-
 from asrbatch.cut import cut
 from asrbatch.data import SAMPLE_RATE, Hypothesis, MelParams, Segment, Source, SpeechParams
 from asrbatch.decode import decode
 from asrbatch.guard import count_votes, judge
-from asrbatch.mel import input_shape, write_input
+from asrbatch.mel import model_input
 from asrbatch.probe import probe
 from asrbatch.speech import listen
 
@@ -32,8 +30,7 @@ def chain_ms(path: Path, params: SpeechParams | None) -> float:
     start, num_samples = time.perf_counter(), 0
     stream = decode(Source(path, path.name), probe(path))
     for span in cut(listen(stream, params), 30 * SAMPLE_RATE):
-        out = np.empty(input_shape(len(span.waveform), MEL), np.float32)
-        write_input(span.waveform, MEL, out)
+        model_input(span.waveform, MEL)
         num_samples += len(span.waveform)
     return 1e3 * (time.perf_counter() - start) / (num_samples / (30 * SAMPLE_RATE))
 

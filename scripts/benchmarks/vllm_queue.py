@@ -25,7 +25,7 @@ from asrbatch.cut import cut
 from asrbatch.data import SAMPLE_RATE, Segment, Source
 from asrbatch.decode import decode
 from asrbatch.engines import EngineConfig, load_engine, resolve_model
-from asrbatch.mel import input_shape, write_input
+from asrbatch.mel import input_shape, model_input
 from asrbatch.options import build_config
 from asrbatch.pipeline import Run
 from asrbatch.probe import probe
@@ -69,9 +69,7 @@ def main(count: int = 600) -> None:
             blocks = take_all(decode(Source(path, path.name), probe(path)))
             for index, span in enumerate(cut(blocks, SEGMENT_SAMPLES)):
                 segment = Segment(path.name, index, 0, len(span.waveform), "end")
-                features = np.empty(input_shape(segment.num_samples, spec.mel), np.float32)
-                write_input(span.waveform, spec.mel, features)
-                ready.append((segment, features))
+                ready.append((segment, model_input(span.waveform, spec.mel)))
 
         def engine_alone() -> float:
             start = time.perf_counter()
